@@ -1,9 +1,9 @@
-# Operators out of operators: sums, products, transposes, blocks and Kronecker products, made as simple as they can be.
+# Operators made from operators: sums, products, transposes, blocks and Kronecker products, in their simplest form.
 
 # --- sums --------------------------------------------------------------------------------------------------
 
-# Numbers times operators of one size, added up. Sums within are opened; diagonals become one, lazy tensors one formula,
-# which takes one pass over the pairs, and several matrices one.
+# Adds up numbers times operators of one size. Sums among the parts are opened; all diagonals become one, all lazy
+# tensors one formula, which takes one pass over the pairs, and all matrices one.
 sum_ops <- function(parts, coefficients = rep(1, length(parts))) {
   terms <- unlist(Map(terms_of, parts, coefficients), recursive = FALSE)
   kinds <- vapply(terms, function(term) term$op$kind, "")
@@ -17,7 +17,7 @@ sum_ops <- function(parts, coefficients = rep(1, length(parts))) {
   ops <- lapply(terms, `[[`, "op")
   by <- vapply(terms, `[[`, 0, "by")
   if (is_alone(terms)) return(ops[[1]])
-  # A sum is symmetric if all terms are, and is not if all but one are.
+  # A sum is symmetric if all terms are symmetric, and it is not if all terms but one are.
   symmetric <- vapply(ops, `[[`, NA, "symmetric")
   new_op("sum", ops[[1]]$dim, parts = ops, coefficients = by, settings = joint_settings(ops),
          symmetric = if (anyNA(symmetric) || sum(!symmetric) > 1) NA else all(symmetric))
@@ -28,7 +28,7 @@ terms_of <- function(op, by) {
   Map(function(part, coefficient) list(op = part, by = by * coefficient), op$parts, op$coefficients)
 }
 
-# One operator, as it is.
+# Tells whether the only term is an operator times 1.
 is_alone <- function(terms) length(terms) == 1 && isTRUE(terms[[1]]$by == 1)
 
 # The rules of each kind: `from` is the least number of terms worth joining, and `join` joins the terms.
@@ -37,7 +37,7 @@ joined_terms <- list(
     values <- Reduce(`+`, lapply(terms, function(term) term$by * unname(term$op$values)))
     diagonal_of(stats::setNames(values, first_names(lapply(terms, `[[`, "op"), 1)))
   }),
-  lazy = list(from = 1, join = function(terms) {  # a formula that has subtractions where there are any
+  lazy = list(from = 1, join = function(terms) {  # a formula with a subtraction for each negative coefficient
     negative <- vapply(terms, function(term) isTRUE(term$by < 0), NA)
     tensors <- lapply(terms, function(term) {
       if (isTRUE(abs(term$by) == 1)) term$op$tensor else abs(term$by) * term$op$tensor
@@ -52,7 +52,7 @@ joined_terms <- list(
   })
 )
 
-# A traced number times an operator. It goes into the leaves, since coefficients are numbers.
+# Multiplies an operator by a traced number. The number goes into the leaves, since coefficients are plain numbers.
 multiple_of <- function(op, by) {
   if (op$kind == "lowrank" && by > 0) {
     op$factor <- sqrt(by) * op$factor
@@ -73,7 +73,7 @@ joint_settings <- function(ops) {
 
 # --- products ----------------------------------------------------------------------------------------------
 
-# The leftmost first. Products within are opened; diagonals are multiplied into each other and into formulas.
+# Multiplies operators, the leftmost first. Products among the parts are opened; diagonals are multiplied into formulas.
 product_ops <- function(parts, symmetric = NA) {
   factors <- unlist(lapply(parts, function(op) if (op$kind == "product") op$parts else list(op)), recursive = FALSE)
   kept <- list()
@@ -106,10 +106,10 @@ gram <- function(left, right) {
   if (out$kind == "product") out else as_symmetric(out)
 }
 
-# V V' of a sparse matrix V.
+# Returns V V' for a sparse matrix V.
 sparse_gram <- function(V) gram(as_op(V), as_op(Matrix::t(V)))
 
-# Tells whether an operator is V V' of a sparse matrix V.
+# Tells whether an operator is V V' for a sparse matrix V.
 is_sparse_gram <- function(op) {
   op$kind == "product" && isTRUE(op$symmetric) && length(op$parts) == 2 && !is.null(op$parts[[1]]$matrix) &&
     op$parts[[1]]$kind == "function"
@@ -122,8 +122,8 @@ as_symmetric <- function(op) {
 
 # --- transposes, blocks, Kronecker products ----------------------------------------------------------------
 
-# Down to the leaves, so that only they are ever turned. A symmetric operator is its own transpose, unless names tell
-# its rows from its columns.
+# Transposes the leaves of the tree, so that nothing else is ever transposed. A symmetric operator is its own transpose,
+# unless it has names of rows or columns.
 #' @rdname operator-algebra
 #' @export
 t.linear_op <- function(x) {
@@ -163,7 +163,7 @@ turned_function <- function(x) {
 blocks_op <- function(rows) {
   if (length(rows) == 1 && length(rows[[1]]) == 1 && !is.null(rows[[1]][[1]])) return(rows[[1]][[1]])
   extents <- block_extents(rows)
-  # Symmetric where only symmetric blocks on the diagonal are not zero; else nobody knows.
+  # A matrix is symmetric if only symmetric blocks on its diagonal are not zero; otherwise its symmetry is unknown.
   symmetric <- length(rows) == length(rows[[1]]) && all(vapply(seq_along(rows), function(k) {
     all(vapply(rows[[k]][-k], is.null, NA)) && isTRUE(rows[[k]][[k]]$symmetric)
   }, NA))
@@ -173,7 +173,7 @@ blocks_op <- function(rows) {
 
 block_columns <- function(rows) lapply(seq_along(rows[[1]]), function(k) lapply(rows, `[[`, k))
 
-# Numbers of rows of the rows of blocks, and of columns of their columns.
+# Returns the numbers of rows of each row of blocks, and of columns of each column of blocks.
 block_extents <- function(rows) list(block_sizes(rows, 1, "row"), block_sizes(block_columns(rows), 2, "column"))
 
 block_sizes <- function(lines, side, what) {
@@ -196,13 +196,13 @@ kronecker_op <- function(a, b) {
 
 kronecker_vector <- function(a, b) rep(unname(a), each = length(b)) * rep(unname(b), length(a))
 
-# The operators that one is made of, without blocks of zeros.
+# Returns the parts of an operator, without blocks of zeros.
 unlist_parts <- function(x) {
   parts <- if (x$kind == "block") unlist(x$parts, recursive = FALSE) else x$parts
   parts[!vapply(parts, is.null, NA)]
 }
 
-# The operators at the end of the tree.
+# Returns the operators at the leaves of the tree.
 op_leaves <- function(x) {
   if (is.null(x$parts)) list(x) else unlist(lapply(unlist_parts(x), op_leaves), recursive = FALSE)
 }

@@ -1,4 +1,4 @@
-# S4 methods of complex lazy tensors: made once both classes are known, which their files' names see to.
+# S4 methods of complex lazy tensors. R/house-classes.R, which is read before this file, sets the classes.
 
 setMethod("%*%", signature("lazy_complex", "ANY"), function(x, y) matrix_product(x, y))
 setMethod("%*%", signature("ANY", "lazy_complex"), function(x, y) left_product(x, y))

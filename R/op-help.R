@@ -1,4 +1,4 @@
-# The help page that all S4 methods of products share, since R asks for one.
+# The help page that all S4 methods of products share, since R wants a page for each.
 
 #' Methods for products of lazy tensors, operators and traced values
 #'
@@ -10,7 +10,7 @@
 #' @eval method_aliases()
 NULL
 
-# Names methods with a class of ours, for roxygen: all but those that have a help page by their own blocks.
+# Lists the methods with a class of ours for roxygen, except methods with a help page of their own.
 method_aliases <- function() {
   of_generic <- function(generic) {
     signatures <- methods::findMethods(generic, where = topenv(), inherited = FALSE)@signatures

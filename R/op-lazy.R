@@ -1,4 +1,4 @@
-# A lazy tensor as the matrix it stands for: products, transposes, rows and columns.
+# A lazy tensor as a matrix: products, transposes, rows and columns.
 
 #' @export
 t.lazy_tensor <- function(x) {
@@ -11,15 +11,15 @@ t.lazy_tensor <- function(x) {
   })
 }
 
-# Every product is K %*% v, K or v turned round where need be. What the user wrote is kept for messages: the operator,
-# the formula, the axis summed over, the side the numbers stand on, and which of their extents runs along that axis.
+# Every product is computed as K %*% v, with K or v transposed if need be. The user's own product is kept for messages:
+# the operator, the formula, the summed axis, the side of the numbers, and their extent along that axis.
 written_as <- function(operator, K, axis, side, along) {
   if (is_lazy_complex(K)) K <- whole_of(K)
   list(operator = operator, formula = K$formula, axis = axis, side = side, along = along)
 }
 side_of <- function(written, side = written$side) paste(side, "side of", written$operator)
 
-# K %*% v with numbers, or with a lazy tensor along j: a sum over j.
+# Multiplies K by numbers, or by a lazy tensor along j: a sum over j.
 matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "rows")) {
   if (is_lazy_complex(K) || is_lazy_complex(v) || is.complex(v)) return(complex_product(K, v, written))
   if (!is_lazy(v)) return(product_with_numbers(K, v, written))
@@ -29,7 +29,7 @@ matrix_product <- function(K, v, written = written_as("%*%", K, "j", "right", "r
   reduction(lazy_call("Mult", list(K, v)), "Sum", index = "j")
 }
 
-# Multiplies K by numbers. One reduction waits for plain numbers, made at the first product with this number of columns.
+# Multiplies K by numbers, by a reduction that is made at the first product with so many columns, and kept.
 product_with_numbers <- function(K, v, written) {
   kept <- r_kept(K)
   points <- points_along_j(K, v, written, kept)
@@ -44,8 +44,8 @@ product_with_numbers <- function(K, v, written) {
   })
 }
 
-# The sum over j of K times an operand of so many components, which waits for its data. NULL if others do, too, or have
-# a history.
+# Returns the sum over j of K times an operand with `width` components, which waits for its data. NULL if other operands
+# also wait for data, or if any operand is traced.
 waiting_product <- function(K, width, kind = "real", by = "Mult", kept = r_kept(K)) {
   kept_in(kept, list("product", width, kind, by), function() {
     if (length(traced_operands(K))) return(NULL)
@@ -84,7 +84,7 @@ vector_along_j <- function(points, v) {
   lazy_operand(bearing(new_operand("v", "j", points$width, points$kind, points$values), v))
 }
 
-# v %*% K is t(t(K) %*% t(v)); a plain vector is a row, as base R has it.
+# v %*% K is t(t(K) %*% t(v)); a plain vector is a row, as in base R.
 left_product <- function(v, K, written = NULL) {
   if (has_batches(if (is_lazy_complex(K)) whole_of(K) else K)) {
     abort("unsupported", "v %*% K of a formula with batches is not defined; t(K) %*% t(v) is")
@@ -196,7 +196,7 @@ setMethod("diag", "lazy_tensor", function(x = 1, nrow, ncol, names = TRUE) {
   if (width(x) == 1) one_column(out) else out
 })
 
-# Arithmetic with Matrix operands, which carry their own S4 methods.
+# Arithmetic with operands of package Matrix, which has S4 methods of its own.
 setMethod("Ops", signature("lazy_tensor", "Matrix"), function(e1, e2) methods::callGeneric(e1, as.matrix(e2)))
 setMethod("Ops", signature("Matrix", "lazy_tensor"), function(e1, e2) methods::callGeneric(as.matrix(e1), e2))
 
@@ -212,7 +212,7 @@ dense <- function(x, ...) {
   extent <- c(need_extent(x, "i", "as.matrix()"), need_extent(x, "j", "as.matrix()"))
   guard_size(extent, width(x), "pairs", "Reduce the formula instead, take rows first,")
   if (width(x) == 1 || !length(traced_operands(x))) return(run_single(x, "both"))
-  # One component after the other: an operand of pairs, as the cotangent of these is, has one.
+  # Computes one component at a time, since an operand of pairs, such as their cotangent, has one component.
   parts <- lapply(seq_len(width(x)), function(k) run_single(take_components(x, k), "both"))
   names <- dimnames(x)
   arranged(parts, function(at) array(unlist(at), c(extent, width(x)), if (!is.null(names)) c(names, list(NULL))))
@@ -268,7 +268,7 @@ folded_sum <- function(x, index, na.rm, dims, tol = NULL, ...) {
   if (!identical(as.numeric(dims), 1)) abort("unsupported", "`dims` must be 1, not ", format_value(dims))
   for (axis in c("i", "j")) need_extent(x, axis, "the sum of rows or columns")
   if (type_kind(x) == "logical") x <- lazy_if(x, 1, 0)
-  # Along an axis on which the formula does not vary there is one point.
+  # A formula has a single point along an axis on which it does not vary.
   if (has_axis(x, index)) reduction(x, "Sum", index = index, tol = tol) else run_single(x, kept(index))
 }
 
@@ -287,7 +287,7 @@ folded_sum <- function(x, index, na.rm, dims, tol = NULL, ...) {
   x
 }
 
-# Vi(x)[, 1] looks like the first component, and is a point along j, of which there is one.
+# Refuses Vi(x)[, 1], which looks like the first component, but means the only point along j.
 check_varies <- function(x, axis) {
   if (has_axis(x, axis) || width(x) == 1) return(x)
   abort("index", "the formula does not vary along ", axis, ": it has one point there, with ", width(x),

@@ -1,4 +1,4 @@
-# The methods of R's operators and functions for linear operators: arithmetic, products, binding.
+# Methods of R's operators and functions for linear operators: arithmetic, products, binding.
 
 #' Algebra of linear operators
 #'
@@ -101,7 +101,7 @@ scaled <- function(A, by, symbol) {
   product_ops(list(diagonal_of(values), A))
 }
 
-# A number for each point: along i for each row, along j for each column.
+# Multiplies an operator by a number for each point: points along i multiply rows, points along j columns.
 scaled_along <- function(A, by) {
   side <- if (has_axis(by, "j")) 2 else 1
   values <- as.vector(run_single(by, "both") + 0)
@@ -128,7 +128,7 @@ operator_tcrossprod <- function(x, y = NULL, ...) {
   if (is.null(y)) gram(as_op(x), t(as_op(x))) else multiply(x, y, "tcrossprod()", turned = 2)
 }
 
-# x times y, or with one of them, 1 or 2, transposed: an operator where both are one, else numbers.
+# Multiplies x and y, one of them (`turned` is 1 or 2) transposed. Returns an operator if both are, else numbers.
 multiply <- function(x, y, operator, turned = 0) {
   left <- function(x) if (turned == 1) t(x) else x
   right <- function(y) if (turned == 2) t(y) else y
@@ -144,7 +144,7 @@ multiplied <- function(a, b, operator) {
   abort("shape", "the sides of ", operator, " do not fit: ", size_text(a), " times ", size_text(b))
 }
 
-# Numbers that do not fit are told by what they were called: an extent of the operator, and one of theirs.
+# Multiplies an operator by columns. The error for unequal extents names both extents as the user sees them.
 times_columns <- function(A, v, side, operator, extents) {
   if (nrow(v) != A$dim[2]) {
     abort("shape", "the operator has ", counted(A$dim[2], extents[1]), ", but the ", side, " side of ", operator,
@@ -153,7 +153,7 @@ times_columns <- function(A, v, side, operator, extents) {
   named(operator_product(A, unname(v)), rownames(A), colnames(v))
 }
 
-# Numbers as a matrix of doubles; a vector is a column, to the left of %*% a row.
+# Returns numbers as a matrix of doubles; a vector becomes a column, or a row on the left of %*%.
 as_columns <- function(v, side, operator, row = FALSE) {
   argument <- paste(side, "side of", operator)
   plain <- plain_value(v)
@@ -186,7 +186,7 @@ cbind.linear_op <- function(..., deparse.level = 1) bound(list(...), "cbind")
 #' @export
 rbind.linear_op <- function(..., deparse.level = 1) bound(list(...), "rbind")
 
-# R asks for one method where operators and lazy tensors are bound together.
+# R requires both classes to have one method if operators and lazy tensors are bound together.
 #' @export
 cbind.lazy_tensor <- cbind.linear_op
 
@@ -205,7 +205,7 @@ bound <- function(parts, generic) {
   blocks <- lapply(seq_along(parts), function(k) {
     x <- parts[[k]]
     if (!is.numeric(x) || !is.null(dim(x))) return(as_op(x))
-    # A vector is a column or a row, under the name it was given; a number is repeated.
+    # A vector is a column or a row with the argument's name; a single number is repeated.
     line <- rearranged(if (length(x) == 1) rep(x, extent) else x, function(x) matrix(as.vector(x), ncol = 1))
     line <- named(line, names(x), if (nzchar(names[k])) names[k])
     as_op(if (columns) line else t(line))
@@ -215,7 +215,7 @@ bound <- function(parts, generic) {
 
 # --- methods ------------------------------------------------------------------------------------------------
 
-# Sets methods for pairs with every class that has methods of its own, so that no other method is nearer.
+# Sets methods for pairs with every class that has its own methods, so that no other method is nearer.
 for (classes in list(c("linear_op", "ANY"), c("linear_op", "linear_op"), c("linear_op", "lazy_tensor"),
                      c("linear_op", "Matrix"), c("linear_op", "diagonalMatrix"), c("lazy_tensor", "diagonalMatrix"))) {
   for (signature in unique(list(classes, rev(classes)))) {
@@ -243,7 +243,7 @@ setMethod("Ops", c("Matrix", "linear_op"), function(e1, e2) operator_arithmetic(
 setMethod("Ops", c("lazy_tensor", "diagonalMatrix"), function(e1, e2) beside_diagonal(.Generic, e1, e2))
 setMethod("Ops", c("diagonalMatrix", "lazy_tensor"), function(e1, e2) beside_diagonal(.Generic, e1, e2))
 
-# A lazy tensor and a diagonal: their sum is an operator; else it is a matrix of pairs as any other.
+# Combines a lazy tensor and a diagonal: a sum or difference is an operator, other results are matrices of pairs.
 beside_diagonal <- function(symbol, e1, e2) {
   if (symbol %in% c("+", "-")) return(operator_arithmetic(symbol, as_op(e1), as_op(e2)))
   as_pairs <- function(x) if (is_lazy(x)) x else as.matrix(x)

@@ -1,6 +1,6 @@
-# The form in which C++ reads an operator: the same tree, with each lazy tensor as the plans of its products.
+# Writes an operator for C++: the same tree, with each lazy tensor as the plans of its products.
 
-# `width`: the most columns that will be multiplied at once; with `ladder`, fewer, too, as right-hand sides are done.
+# `width`: the most columns of a product. `ladder`: plans for fewer columns, too, as right-hand sides finish in turn.
 native_operator <- function(op, width, ladder = FALSE) {
   switch(op$kind,
     lazy = native_lazy(op$tensor, width, ladder),
@@ -23,13 +23,13 @@ native_function <- function(op, width, ladder) {
     return(list(kind = "function", dim = as.numeric(op$dim), apply = function(v) refuse_traced(op$apply(v))))
   }
   for (operand in traced_operands(op$tensor)) refuse_traced(operand$traced)
-  # Products of iterations are not audited one by one.
+  # Single products of iterations are not audited.
   if (wants_audit(state)) approximated_product(state, random_signs(state$tensor$extent[2], 1, 1))
   native_approximation(state, width, ladder)
 }
 
-# Products of a lazy tensor, of which each column has one for each component: a plan for each number of columns. `here`:
-# on the GPU of what stands beside it, and not by workers.
+# Plans products of a lazy tensor, one plan for each number of columns. Each column has a product for each component.
+# `here`: compute on the GPU of the other terms, and not by workers.
 native_lazy <- function(K, width, ladder = FALSE, here = FALSE) {
   for (operand in traced_operands(K)) refuse_traced(operand$traced)
   options <- call_options(K$settings)
@@ -42,19 +42,19 @@ native_lazy <- function(K, width, ladder = FALSE, here = FALSE) {
        plans = lapply(widths, product_plan, K = K))
 }
 
-# Products that workers may share are asked of R.
+# Makes a function of R for the products that workers may share.
 product_by_workers <- function(K) {
   list(kind = "function", dim = as.numeric(dim(K)[1:2]), apply = function(v) {
     unname(run_reduction(waiting_product(K, ncol(v)), given = list(v)))
   })
 }
 
-# Sixteen columns cost little more than twice what one costs, 64 six times; more gain nothing.
+# Sixteen columns take little more than twice the time of one column, 64 six times; more columns gain nothing.
 widest_product <- 64L
 product_widths <- c(1L, 2L, 3L, 4L, 6L, 8L, 12L, 16L, 24L, 32L, 48L)
-# The compiled widths. On a GPU a new kernel takes a second to compile, and unused columns next to nothing: of 1e5
+# The compiled widths. On a GPU a new kernel takes a second to compile, and unused columns take almost no time: for 1e5
 # points in three dimensions 1, 10, 16, 32 and 64 columns take 7, 11, 18, 24 and 65 ms on an H100, in float64 30, 41,
-# 56, 67 and 203. Four widths are enough; wider products are several of the widest.
+# 56, 67 and 203. Four widths are enough; wider products are computed as several of the widest.
 compiled_widths <- c(1L, 4L, 16L, 32L)
 
 may_be_compiled <- function(options) options$device != "cpu" && "gpu" %in% r_devices()
@@ -77,13 +77,13 @@ operator_product <- function(op, v) {
   r_operator_product(native_operator(op, ncol(v)), v)
 }
 
-# A system whose kernels a GPU compiles from now on, beside what is done before its first product.
+# Returns the system, after telling a GPU to compile its kernels during the work before the first product.
 expected <- function(system, K) {
   if (may_be_compiled(call_options(kernel_tensor(K)$settings))) r_expect_products(system)
   system
 }
 
-# K + V V' + ridge of sparse `effects` V, for so many columns.
+# Returns K + V V' + ridge for `columns` columns, with sparse `effects` V.
 native_system <- function(K, ridge, columns, effects = NULL) {
   product <- if (is_op(K)) native_operator(K, columns, ladder = TRUE) else native_lazy(K, columns, ladder = TRUE)
   beside <- c(if (any(ridge != 0)) list(list(kind = "diagonal", values = ridge)),

@@ -1,4 +1,4 @@
-# Numbers of linear operators: entries, diagonals, sums of rows; and operators of some rows and columns.
+# Numbers of linear operators: entries, diagonals and sums of rows; and operators for some rows and columns.
 
 #' Entries, diagonal and row sums of a linear operator
 #'
@@ -71,7 +71,7 @@ block_entries <- function(rows) {
   }))
 }
 
-# Columns of a matrix that is known by its products, some at a time.
+# Computes the columns of a matrix that is known by its products, some columns at a time.
 all_columns <- function(x) {
   do.call(overlay$cbind, c(list(matrix(0, x$dim[1], 0)), lapply(some_at_a_time(x$dim[2]), column_entries, x = x)))
 }
@@ -102,7 +102,7 @@ setMethod("diag", "linear_op", function(x = 1, nrow, ncol, names = TRUE) {
   })) %or% numeric()
 })
 
-# The diagonal where it takes no products; else NULL.
+# Returns the diagonal if it takes no products, else NULL.
 known_diagonal <- function(x) {
   switch(x$kind,
     lazy = if (can_take(x$tensor)) as.vector(diag(x$tensor)) + 0,
@@ -180,13 +180,13 @@ total_rows <- function(x, na.rm, dims, ...) {
   take_entries(x, rows, columns)
 }
 
-# NULL takes all.
+# Takes rows and columns; NULL takes all.
 take_entries <- function(x, rows, columns) {
   if (is.null(rows) && is.null(columns)) return(x)
   taken <- switch(x$kind,
     lazy = if (can_take(x$tensor)) lazy_op(take_both(x$tensor, rows, columns)),
     dense = dense_op(x$matrix[rows %or% seq_len(x$dim[1]), columns %or% seq_len(x$dim[2]), drop = FALSE]),
-    lowrank = {  # the block F[I, ] F[J, ]'
+    lowrank = {  # F[I, ] F[J, ]'
       part <- function(at, names) dense_op(named(unname(x$factor)[at, , drop = FALSE], names[at], NULL))
       product_ops(list(part(rows %or% seq_len(x$dim[1]), names_along(x, 1)),
                        t(part(columns %or% seq_len(x$dim[2]), names_along(x, 2)))))
@@ -206,7 +206,7 @@ take_entries <- function(x, rows, columns) {
 
 can_take <- function(tensor) is.null(said_of(tensor$pairs)$pattern) && is.null(pairs_of(tensor))
 
-# The name of a matrix of pairs in a formula; NULL where there is none.
+# Returns the name of a matrix of pairs in a formula; NULL if there is none.
 pairs_of <- function(K) {
   for (operand in operands_of(K$formula)) if (operand$axis == "pair") return(operand$name)
 }
@@ -216,7 +216,7 @@ take_both <- function(K, rows, columns) {
   if (is.null(columns)) K else take_points(K, columns, "j", "columns")
 }
 
-# Returns an operator that takes rows from the left (side 1) or columns from the right (side 2). NULL if it takes all.
+# Returns an operator that selects rows from the left (side 1) or columns from the right (side 2); NULL if it takes all.
 selection <- function(x, which, side) {
   if (is.null(which)) return(NULL)
   n <- x$dim[side]
@@ -229,7 +229,7 @@ selection <- function(x, which, side) {
 
 # --- settings ----------------------------------------------------------------------------------------------
 
-# Settings are those of the lazy tensors.
+# Settings belong to the lazy tensors among the leaves.
 set_op <- function(x, ...) {
   over_leaves(x, function(leaf) {
     if (leaf$kind != "lazy") check_settings(list(...))
@@ -241,7 +241,7 @@ set_op <- function(x, ...) {
   })
 }
 
-# An operator with f of each of its leaves in their places.
+# Replaces each leaf of an operator by f(leaf).
 over_leaves <- function(x, f) {
   if (is.null(x$parts)) return(f(x))
   again <- function(part) if (!is.null(part)) over_leaves(part, f)

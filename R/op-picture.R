@@ -1,4 +1,4 @@
-# Pictures and first looks.
+# Pictures of matrices.
 
 #' Plot a lazy tensor, or take its first rows
 #'
@@ -41,10 +41,10 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
   ends <- zlim %or% apart
   ok <- is.numeric(ends) && length(ends) == 2 && all(is.finite(ends)) && ends[1] < ends[2]
   if (!ok) abort("input", "`zlim` must be two numbers, the smaller one first, not ", format_value(ends))
-  # Room for the scale is made in the margin, so that par(mfrow) and layout() hold.
+  # The scale goes into the margin, so that par(mfrow) and layout() keep working.
   old <- graphics::par(mar = pmax(graphics::par("mar"), c(0, 0, 0, 5.1)))
   on.exit(graphics::par(old))
-  regular <- function(at) seq(at[1], at[length(at)], length.out = length(at))  # for a raster, which has no seams
+  regular <- function(at) seq(at[1], at[length(at)], length.out = length(at))  # useRaster needs equal steps
   graphics::image(regular(columns), regular(rows), t(drawn), zlim = ends, col = col, main = main, xlab = xlab,
                   ylab = ylab, ylim = rev(range(rows) + c(-0.5, 0.5)), useRaster = TRUE, ...)
   draw_scale(ends, col)
@@ -53,7 +53,7 @@ plot.lazy_tensor <- function(x, most = 200, col = hcl.colors(64), zlim = NULL, m
 
 drawn_points <- function(x, places, axis) if (has_axis(x, axis)) take_points(x, places, axis, "places") else x
 
-# A strip of all colours in the right margin, about a line wide, with an axis.
+# Draws a strip of all colours in the right margin, about a line wide, with an axis.
 draw_scale <- function(ends, col) {
   corners <- graphics::par("usr")
   line <- graphics::par("mai")[4] / graphics::par("mar")[4] / graphics::par("pin")[1] * diff(corners[1:2])

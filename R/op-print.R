@@ -1,4 +1,4 @@
-# Prints linear operators as the algebra they are. Printing multiplies nothing.
+# Prints linear operators as algebra. Printing computes no product.
 
 #' @rdname lazy-print
 #' @export
@@ -58,7 +58,7 @@ print.summary.linear_op <- function(x, ...) {
 
 op_shape_text <- function(x) paste0(size_text(x), if (isTRUE(x$symmetric)) ", symmetric")
 
-# Writes an operator, cut after `budget` characters.
+# Writes an operator as text, cut after `budget` characters.
 op_text <- function(x, budget, digits = getOption("digits")) {
   text <- tree_text(x, budget, digits)
   if (nchar(text) > budget) paste0(substr(text, 1, budget), "...") else text
@@ -91,7 +91,7 @@ sum_text <- function(texts, coefficients, digits) {
   sub("^ [+] ", "", sub("^ - ", "-", paste0(signs, terms, collapse = "")))
 }
 
-# Puts a text in parentheses, unless it is one call or one word.
+# Puts a text in parentheses, unless it is a single call or a single word.
 in_parentheses <- function(text) {
   outside <- text
   while (grepl("[(][^()]*[)]", outside)) outside <- gsub("[(][^()]*[)]", "", outside)

@@ -1,5 +1,5 @@
-# Linear operators of traced values: their leaves hold these, and a product is composed of products of the leaves, each
-# an entry of the tape.
+# Linear operators with traced values in their leaves: a product is composed of the products of the leaves, each an
+# entry of the tape.
 
 # --- leaves -----------------------------------------------------------------------------------------------------
 
@@ -13,7 +13,7 @@ level_of_op <- function(op) {
 
 traced_values <- function(F) if (!is.null(F)) lapply(traced_operands(F), `[[`, "traced")
 
-# An operator with the values one below a level, in place of those of it.
+# Replaces the values of this level in an operator by the values one level below.
 lowered_op <- function(op, level) {
   over_leaves(op, function(leaf) {
     switch(leaf$kind,
@@ -28,7 +28,7 @@ lowered_op <- function(op, level) {
 
 # --- products ---------------------------------------------------------------------------------------------------
 
-# A matrix of numbers multiplied, one of which or the operator is traced.
+# Multiplies an operator and a matrix, at least one of them traced.
 followed_product <- function(op, v) {
   switch(op$kind,
     lazy = op$tensor %*% v,
@@ -52,7 +52,7 @@ block_product <- function(rows, v) {
   }))
 }
 
-# Each column holds a matrix with a row for each column of B: B multiplies that from the left, A from the right.
+# Each column of v holds a matrix with a row for each column of B: B multiplies it from the left, A from the right.
 kronecker_product <- function(A, B, v) {
   columns <- ncol(v)
   by_b <- operator_product(B, rearranged(v, function(v) matrix(v, B$dim[2], A$dim[2] * columns)))
@@ -64,8 +64,8 @@ kronecker_product <- function(A, B, v) {
   })
 }
 
-# A function whose products are plain is linear in v alone: what flows back is a product with the transpose. One that
-# holds traced values, or whose transpose nobody knows, is followed as it runs.
+# A function whose products are plain is linear in v alone, so the cotangent is a product with the transpose. A function
+# that holds traced values, or has no known transpose, is followed as it runs.
 followed_function <- function(op, v) {
   if (!is.null(approximation_of(op))) return(approximated_entry(op, v))
   of_numbers <- op$apply(plain_value(v))
@@ -92,7 +92,7 @@ refuse_traced <- function(x) {
 
 # --- systems ----------------------------------------------------------------------------------------------------
 
-# The derivative of x = A^-1 b is A^-1 (db - dA x): that of b - A x with x held, carried through a solution.
+# The derivative of x = A^-1 b is A^-1 (db - dA x): the derivative of b - A x for constant x, times A^-1.
 solution_entry <- function(A, b, turned, ...) {
   level <- max(level_of(b), level_of_op(A))
   lower <- lowered_op(A, level)
@@ -123,7 +123,7 @@ for (signature in list(c("linear_op", "kernweave_traced"), c("kernweave_traced",
 }
 rm(signature)
 
-# Functions of the overlay that may be given a traced value beside what stands for a matrix.
+# Functions of the overlay whose arguments may be traced values beside operators or lazy tensors.
 lazy_versions <- list(
   c = function(...) c.lazy_tensor(...),
   cbind = function(..., deparse.level = 1) cbind.linear_op(...),

@@ -1,12 +1,12 @@
-# The linear operator: a matrix that is known by its products, as a tree of plain data that C++ reads too.
+# The linear operator: a matrix that is known by its products. It is a tree of plain data, which C++ also reads.
 #   kind       "lazy": tensor; "diagonal": values; "dense": matrix; "sum": parts, coefficients;
 #              "product", "kronecker": parts; "block": parts, a list of rows, NULL for zero;
 #              "function": apply, apply_transposed, dimnames, label, and matrix if it is a sparse one;
 #              "lowrank": factor, landmarks, residual, dimnames
 #   dim        numbers of rows and columns
-#   symmetric  TRUE, FALSE, or NA where nobody knows
+#   symmetric  TRUE, FALSE, or NA if unknown
 #   settings   of its lazy tensors; NULL for none
-# The S4 bit is set for the reason that lazy tensors have it.
+# The S4 bit is set, for the same reason as for lazy tensors.
 
 new_op <- function(kind, dim, ..., symmetric = NA, settings = NULL) {
   if (dim[1] != dim[2]) symmetric <- FALSE
@@ -22,7 +22,7 @@ lazy_op <- function(tensor) {
 
 diagonal_of <- function(values) new_op("diagonal", rep(length(values), 2), values = values, symmetric = TRUE)
 
-# A traced matrix may be symmetric at this point alone.
+# A traced matrix that is symmetric now may be asymmetric at other values.
 dense_op <- function(matrix) {
   symmetric <- if (is_traced(matrix)) NA
                else nrow(matrix) == ncol(matrix) && isSymmetric(unname(matrix), tol = 0)
@@ -86,7 +86,7 @@ diagonal_op <- function(d) {
   diagonal_of(plain_vector(d, "d"))
 }
 
-# Doubles with no attribute but names.
+# Returns doubles with no attributes except names.
 plain_vector <- function(x, argument) {
   values <- check_numbers(plain_value(x), argument)$values
   rearranged(if (is_traced(x)) x else values, function(x) structure(as.vector(x), names = names(x)))
@@ -157,7 +157,7 @@ function_op <- function(f, n, symmetric = NA, transposed = NULL) {
                  if (!isTRUE(symmetric) && !is.null(transposed)) product_of(transposed, extent[2]))
 }
 
-# A function of the user's, held to give a row of numbers for each row of the operator.
+# Wraps a user's function, with a check that its result has `rows` rows.
 product_of <- function(f, rows) {
   function(v) {
     out <- f(v)
@@ -200,7 +200,7 @@ op_part <- function(x, name, written) {
     abort("index", "`", written, "` is not defined: write A[I, J] for rows and columns of an operator")
   }
   if (name %in% c("factor", "landmarks", "residual") && .subset2(x, "kind") == "sum") {
-    # A low rank tells what it holds beside a ridge, too.
+    # A sum of a low rank and a ridge also gives the parts of the low rank.
     parts <- .subset2(x, "parts")
     low <- which(vapply(parts, function(part) .subset2(part, "kind") == "lowrank", NA))
     if (length(low) == 1) x <- parts[[low]]
@@ -233,7 +233,7 @@ length.linear_op <- function(x) {
   if (entries <= .Machine$integer.max) as.integer(entries) else entries
 }
 
-# Returns NULL: a matrix has names of rows and columns alone.
+# Returns NULL: a matrix has only names of rows and of columns.
 #' @export
 names.linear_op <- function(x) NULL
 
@@ -243,7 +243,7 @@ dimnames.linear_op <- function(x) {
   if (!is.null(names[[1]]) || !is.null(names[[2]])) names
 }
 
-# Names of the rows (side 1) or columns (side 2): those of the first part that bears any there.
+# Returns the names of the rows (side 1) or columns (side 2): the names of the first part that has names on this side.
 names_along <- function(x, side) {
   switch(x$kind,
     lazy = point_names(x$tensor, c("i", "j")[side]),
@@ -251,7 +251,7 @@ names_along <- function(x, side) {
     dense = dimnames(x$matrix)[[side]],
     `function` = , lowrank = x$dimnames[[side]],
     sum = first_names(x$parts, side),
-    product = {  # a diagonal without names scales what bears its own
+    product = {  # a diagonal without names takes those of the factor that it scales
       bears <- function(factor) factor$kind != "diagonal" || !is.null(names(factor$values))
       outer <- Find(bears, if (side == 1) x$parts else rev(x$parts))
       if (!is.null(outer)) names_along(outer, side)

@@ -1,4 +1,4 @@
-# Block sparsity: ranges of points, and which blocks of pairs they make.
+# Block sparsity: ranges of points, and the blocks of pairs that exist.
 
 #' Blocks of pairs
 #'
@@ -52,7 +52,7 @@ ranges <- function(i_blocks, j_blocks, pairs, dim = NULL) {
                  blocks = c(nrow(i), nrow(j)), named = nrow(at)), class = "kernweave_ranges")
 }
 
-# First and last points of ranges, in order.
+# Returns the first and last points of ranges, in order.
 block_ranges <- function(blocks, argument) {
   if (is.factor(blocks)) return(ranges_of_runs(blocks, argument))
   if (is.matrix(blocks) && ncol(blocks) == 2 && is.numeric(blocks)) return(check_matrix_of_ranges(blocks, argument))
@@ -98,7 +98,7 @@ check_matrix_of_ranges <- function(blocks, argument) {
   structure(unname(blocks[, 1:2, drop = FALSE]), points = attr(blocks, "points"))
 }
 
-# Numbers of the blocks that exist: a row for each.
+# Returns the numbers of the blocks that exist, a row for each block.
 block_pairs <- function(pairs, m, n) {
   if (methods::is(pairs, "sparseMatrix") || is.matrix(pairs) && is.logical(pairs)) {
     if (!identical(as.numeric(base::dim(pairs)), as.numeric(c(m, n)))) {
@@ -124,7 +124,7 @@ block_pairs <- function(pairs, m, n) {
   unname(pairs)
 }
 
-# Rectangles of points in an `order` of their own, a list of `i` and `j`; NULL where points lie in it.
+# Makes ranges from rectangles of points in a list `order` of `i` and `j`; NULL for points in their own order.
 ranges_in_order <- function(rectangles, order, extent) {
   listed <- is.list(rectangles)
   count <- if (listed) length(rectangles$i_from) else NA

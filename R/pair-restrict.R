@@ -1,4 +1,4 @@
-# The pairs that exist: restrict() and its sugar. A statement about pairs becomes a rule (R/pair-rule.R).
+# The pairs that exist: restrict() and its shortcuts. Restrictions become a rule (R/pair-rule.R).
 
 #' Compute only some pairs
 #'
@@ -94,7 +94,7 @@ groups_of_both <- function(by) {
   list(i = group_codes(by$i, "by", " of the points along i"), j = group_codes(by$j, "by", " of the points along j"))
 }
 
-# Groups by their first appearance, so that points that lie group by group need no other order.
+# Numbers groups by their first appearance, so that points sorted by groups need no other order.
 group_codes <- function(g, argument, of = "") {
   fits <- is.factor(g) || is.atomic(g) && !is.null(g) && !is.object(g) && (is.numeric(g) || is.character(g) ||
                                                                            is.logical(g))
@@ -110,14 +110,14 @@ group_codes <- function(g, argument, of = "") {
   list(codes = match(plain, found), labels = if (is.factor(g)) levels(g)[found] else as.character(found))
 }
 
-# Restricts pairs by groups of the points of one operand. The operand of the other side gives the other groups.
+# Restricts pairs by groups of the points of one operand; the operand of the other axis supplies its own groups.
 with_groups <- function(F, axis, by) {
   restricted(F, new_pairs(list(by = structure(list(group_codes(by, "by")), names = axis))))
 }
 
 # --- conditions --------------------------------------------------------------------------------------------
 
-# A formula, or a matrix, whose entries say where pairs are.
+# Returns the condition of a formula or a matrix, whose true entries are the pairs.
 conditions <- function(where) {
   if (is.null(where)) return(list())
   if (is_lazy(where)) {
@@ -131,7 +131,7 @@ conditions <- function(where) {
   list(pattern = Vij(pattern_of(where), name = "pattern"))
 }
 
-# The entries that exist.
+# Returns the pattern of the true entries.
 pattern_of <- function(where) {
   if (methods::is(where, "sparseMatrix")) {
     return(methods::as(methods::as(methods::as(where, "generalMatrix"), "CsparseMatrix"), "nMatrix"))

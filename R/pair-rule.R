@@ -1,13 +1,13 @@
-# Rules of pairs. The pairs of a formula are NULL, for all, or a list of
-#   rule      an environment: what was said, and what has been made of it
+# Rules of pairs. The pairs of a formula are NULL if all pairs exist, or a list of
+#   rule      an environment: the restrictions (`said`), and objects computed from them
 #   swapped   are i and j of the formula the j and i of the rule?
-# What was said is
-#   by        groups of the points along i and j, either of which may not be known yet
+# The restrictions are
+#   by        groups of the points along i and along j; one of the two may still be unknown
 #   ranges    rectangles of pairs (R/pair-ranges.R)
 #   where     a logical lazy tensor
-#   pattern   a lazy tensor, too, that is a sparse matrix
+#   pattern   a sparse matrix as a lazy tensor
 
-# Makes pairs of restrictions as a formula sees them. Rectangles lie in blocks of the rule's rows: `swapped` stays.
+# Makes pairs from restrictions as a formula sees them. `swapped` is kept: rectangles lie in blocks of the rule's rows.
 new_pairs <- function(said, swapped = FALSE) {
   rule <- new.env(parent = topenv())
   rule$said <- (if (swapped) said_swapped(said) else said)[c("by", "ranges", "where", "pattern")]
@@ -34,7 +34,7 @@ said_swapped <- function(said) {
   said
 }
 
-# Two restrictions of one formula: pairs are those that both leave.
+# Combines two restrictions of one formula: the pairs that both allow.
 and_pairs <- function(a, b) {
   if (is.null(a) || is.null(b)) return(a %or% b)
   swapped <- if (is.null(said_of(b)$ranges)) a$swapped else b$swapped
@@ -47,8 +47,8 @@ and_pairs <- function(a, b) {
                  pattern = both_hold(a$pattern, b$pattern)), swapped)
 }
 
-# The engine calls this by name, where two formulas meet (src/r_formula.cpp). Groups that are said of one side each
-# belong together.
+# Merges the pairs of two formulas; the engine calls this function by name (src/r_formula.cpp). Groups of i from one
+# formula and groups of j from the other belong together.
 merge_pairs <- function(a, b) {
   if (is.null(a) || identical(a, b)) return(b)
   if (is.null(b)) return(a)
@@ -79,7 +79,7 @@ met_groups <- function(a, b) {
 
 # --- sizes -------------------------------------------------------------------------------------------------
 
-# Numbers of points as a rule knows them; NA where it does not.
+# Returns the numbers of points by a rule; NA if unknown.
 extent_of_pairs <- function(said) {
   known <- function(side) {
     at <- match(side, c("i", "j"))
@@ -94,7 +94,7 @@ extent_of_pairs <- function(said) {
   as.numeric(c(known("i"), known("j")))
 }
 
-# Ranges that do not say of how many points they are may still reach beyond them.
+# Checks the ends of ranges: ranges that do not give the number of points may reach beyond the last point.
 check_ranges_end <- function(ranges, extent) {
   side <- which(ranges$last > extent[1:2])[1]
   if (!is.na(side)) {
@@ -103,7 +103,7 @@ check_ranges_end <- function(ranges, extent) {
   }
 }
 
-# A formula over these pairs, if it has as many points.
+# Returns a formula over these pairs, if their numbers of points agree.
 with_pairs <- function(F, pairs) {
   F$pairs <- pairs
   said <- said_of(pairs)
@@ -116,7 +116,7 @@ with_pairs <- function(F, pairs) {
     }
   }
   check_ranges_end(said$ranges, F$extent)
-  # A condition with batches restricts each in its own way.
+  # A condition with batches restricts each batch by its own pairs.
   met <- if (is.null(said$where) || !has_batches(said$where)) F else r_meet(list(without_pairs(F), said$where))
   F$extent <- c(ifelse(is.na(F$extent[1:2]), here, F$extent[1:2]), met$extent[-(1:2)])
   F
@@ -128,7 +128,7 @@ without_pairs <- function(F) new_lazy(F$formula, F$extent, F$settings)
 # Returns the argument by which pairs are found. A formula of the other arguments tells which of these pairs exist.
 base_of <- function(said) Find(function(what) !is.null(said[[what]]), c("ranges", "pattern", "by"))
 
-# True where a pair exists of those that have been found; NULL where all do.
+# Returns the condition, true for the existing pairs among the pairs that `base` finds; NULL if all exist.
 condition_beside <- function(said, base) {
   groups <- if (!is.null(said$by) && !identical(base, "by")) {
     j <- match(said$by$j$labels, said$by$i$labels, nomatch = 0L)[said$by$j$codes]
@@ -138,8 +138,8 @@ condition_beside <- function(said, base) {
   both_hold(both_hold(said$where, pattern), groups)
 }
 
-# Returns the condition of all pairs between the first and the last of a span. All calls get one object, since plans are
-# kept by the object.
+# Returns the condition of all pairs between the first and the last pair of a span. All calls get the same object, since
+# plans are kept by the object.
 allowed_formula <- function(pairs) {
   if (is.null(pairs)) return(NULL)
   name <- if (pairs$swapped) "allowed_swapped" else "allowed"
@@ -160,8 +160,8 @@ condition_of <- function(pairs) {
   if (!is.null(allowed)) list(allowed)
 }
 
-# The map of a call with so many points along i and j, as r_run() takes it. Which pairs a formula leaves is told by
-# bounds, which are wider for what is computed in float32.
+# Returns the map of pairs for r_run(), for these numbers of points along i and j. Bounds of the condition decide which
+# pairs exist; they are wider if the condition is computed in float32.
 pair_argument <- function(pairs, extent, precision = "float64") {
   if (is.null(pairs)) return(NULL)
   check_both_sides(pairs)
@@ -213,8 +213,8 @@ rule_parts <- function(rule, extent) {
   parts
 }
 
-# Returns the matrix of a pattern. If several patterns are combined, it is the matrix of the first pattern. The matrix
-# of a pattern that is read by columns is transposed.
+# Returns the matrix of a pattern. For several combined patterns it is the matrix of the first one. The matrix of a
+# transposed pattern is transposed.
 entries_of <- function(pattern) {
   formula <- pattern$formula
   while (formula$op != "Var") formula <- formula$args[[1]]
@@ -225,7 +225,7 @@ entries_of <- function(pattern) {
   pair_numbers(Matrix::t(matrix), "where")$values
 }
 
-# Points in the order of their groups, where they are not in it, and the rectangle of each group that both sides have.
+# Returns the points in the order of their groups, unless they are sorted, and a rectangle for each group on both sides.
 group_rectangles <- function(by) {
   ordered <- function(codes) if (is.unsorted(codes)) par_order(codes)
   of_i <- tabulate(by$i$codes, length(by$i$labels))
@@ -240,7 +240,7 @@ group_rectangles <- function(by) {
                          j_to = to_j))
 }
 
-# Numbers of points, from the data of a call where formulas do not know them.
+# Returns the numbers of points, from the data of a call if the formulas do not tell.
 extent_of_call <- function(R, data, operands) {
   extent <- R$extent[1:2]
   for (formula in c(R$extents, condition_of(R$pairs))) {
@@ -257,7 +257,7 @@ extent_of_call <- function(R, data, operands) {
 
 # --- parts of a restricted formula -------------------------------------------------------------------------
 
-# Restricts pairs to some points of an axis: `rows` has the numbers of the points, `operand` has them as an operand.
+# Restricts pairs to some points of an axis: `rows` are the numbers of the points, `operand` is an operand of them.
 pairs_of_points <- function(pairs, axis, rows, operand) {
   if (is.null(pairs)) return(NULL)
   said <- said_of(pairs)
@@ -271,7 +271,7 @@ pairs_of_points <- function(pairs, axis, rows, operand) {
   new_pairs(said, pairs$swapped)
 }
 
-# The values of all pairs, 0 where there is none, as a formula that is not restricted.
+# Returns an unrestricted formula with the values of all pairs, and 0 for pairs that do not exist.
 as_masked <- function(x, what) {
   if (is.null(x$pairs)) return(x)
   check_both_sides(x$pairs)

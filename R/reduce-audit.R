@@ -1,4 +1,4 @@
-# audit(): some rows of a result computed again, as written and in float64.
+# audit(): computes some rows of a result again, as written and in float64.
 
 #' Check a result on random rows
 #'

@@ -1,6 +1,6 @@
 # Reductions by groups: the rows of each group are combined, which reduces the pairs of all points of the group.
 
-# Names of reductions, and how their rows are combined. A mean of means is right since all rows have as many terms.
+# Names of reductions, and how to combine their rows. A mean of means is right, since all rows have as many terms.
 of_groups <- c(sum = "sum", count = "sum", prod = "prod", mean = "mean", min = "min", max = "max", any = "any",
                all = "all", logsumexp = "logsumexp")
 

@@ -13,7 +13,7 @@ minus <- function(a, b) if (is.null(b)) a else if (is.null(a)) -b else a - b
 real_times <- function(a, b) if (!is.null(a) && !is.null(b)) a * b
 over <- function(a, b) if (!is.null(a)) a / b
 
-# Makes a complex number of one or two parts. If one part is a formula, a number in the other becomes a formula, too.
+# Makes a complex formula from one or two parts. If one part is a formula, a number in the other also becomes one.
 complex_from <- function(z) {
   there <- if (is_lazy(z$re) || is.null(z$im)) z$re else z$im
   part <- function(x) if (is_lazy(there)) as_lazy(x %or% 0, there, "part") else x %or% (there * 0)
@@ -111,7 +111,7 @@ complex_operation <- function(op, args, attributes = NULL) {
   })
 }
 
-# Parts of each function, given the parts of its argument.
+# The parts of each function, given the parts of its argument.
 complex_functions <- list(
   exp = function(a, b) list(exp(a) * cos(b), exp(a) * sin(b)),
   log = function(a, b) list(log(modulus(a, b)), angle(a, b)),

@@ -133,7 +133,7 @@ as.array.lazy_complex <- function(x, ...) as.matrix(x)
 
 # --- sums ---------------------------------------------------------------------------------------------------
 
-# Marks a reduction of both parts as one of complex numbers.
+# Marks a reduction of both parts as a reduction of complex numbers.
 of_complex_numbers <- function(R) {
   R$results <- c("re", "im")
   R$complex <- TRUE

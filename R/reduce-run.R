@@ -1,10 +1,10 @@
-# Lazy reductions, and how they are computed: a plan, data for its operands, a run of the engine.
+# Lazy reductions and their computation: a plan, data for its operands, a run of the engine.
 
-#   outputs   what the engine computes over the pairs: value, weight, op, keep, K
+#   outputs   the sums and other folds that the engine computes: value, weight, op, keep, K
 #   groups    how outputs become results: added up, scattered to rows, shaped like an operand
-#   results   names of results where each output is one of several; NULL where there is one, or are groups
-#   extents   formulas whose variables say how many i and j there are
-#   cache     the engine's plan, made again where it is missing (after saveRDS, say)
+#   results   names of results if each output is one of several; NULL for a single result, or with `groups`
+#   extents   formulas whose variables give the numbers of i and j
+#   cache     the engine's plan, made again if it is missing (for example after saveRDS)
 
 new_reduction <- function(outputs, extent, settings = NULL, pairs = NULL, groups = NULL, extents = NULL) {
   if (is.null(extents)) extents <- formulas_of(outputs)
@@ -137,12 +137,12 @@ saved_value <- function(from, given_for, given, known) {
     known$results <- c(known$results, list(out))
   }
   value <- if (is.null(from$part)) out else out[[from$part]]
-  k <- from$column  # of the matrix, or of the matrix in each batch
+  k <- from$column  # the column of the matrix, or of each batch's matrix
   if (!is.null(k)) value <- if (length(dim(value)) <= 2) value[, k, drop = FALSE] else {
     array(array(value, c(dim(value)[1:2], prod(batch_dim(value))))[, k, ], c(dim(value)[1], 1, batch_dim(value)))
   }
   storage.mode(value) <- "double"
-  if (isTRUE(from$places)) value[is.na(value)] <- 1  # places without a winner: the value taken there is not used
+  if (isTRUE(from$places)) value[is.na(value)] <- 1  # without a winner, any place: its value is not used
   value
 }
 
@@ -198,7 +198,7 @@ number_formula <- function(value) list(op = "Number", args = value, attributes =
 
 kept_axis <- function(keep) c(i = "i", j = "j", none = "param", both = "pair")[[keep]]
 
-# Makes an operand along the kept axis, whose data are a result of R.
+# Makes an operand along the kept axis, whose data are the result of R.
 saved_operand <- function(R, part, name, keep, width = result_width(R$outputs[[1]]), kind = "real", flat = FALSE) {
   lazy_operand(new_operand(name, kept_axis(keep), width, kind, from = list(reduction = R, part = part, flat = flat)))
 }

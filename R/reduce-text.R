@@ -1,4 +1,4 @@
-# Text formulas: read by our own parser, never by R's or a compiler's.
+# Text formulas, read by our own parser, never by R's or a compiler's.
 
 #' Make a reduction from a formula given as text
 #'
@@ -106,7 +106,7 @@ check_text <- function(text, argument) {
   text
 }
 
-# Returns the declared operands, and those that the text itself declares, as Var(3, 1, 0) does in KeOps.
+# Returns the declared operands, and the operands that the text itself declares, such as Var(3, 1, 0) in KeOps.
 text_operands <- function(formula, args) {
   declared <- declared_operands(args)
   check_text(formula, "formula")

@@ -172,7 +172,7 @@ reduction_row <- function(op) {
   lapply(known, `[`, at)
 }
 
-# Reductions under their names in base R.
+# Maps names of reductions in base R to our names.
 names_in_r <- c(which.min = "argmin", which.max = "argmax", var = "variance", sd = "variance", length = "count",
                 `+` = "sum", `*` = "prod", pmin = "min", pmax = "max", average = "mean", avg = "mean")
 
@@ -187,7 +187,7 @@ derived_value <- function(F, row, index, ...) {
   make(F, saved_operand(mean, NULL, "mean", kept(index), flat = TRUE))
 }
 
-# Returns the results that are wanted, and their divisor: the number of points along `per`, minus `less`.
+# Returns the wanted results and their divisor: the number of points along `per`, minus `less`.
 finish_of <- function(row, index) {
   list(results = row$results, sign = row$sign, per = if (row$terms == "none") "" else index,
        less = as.integer(row$terms == "n - 1"))

@@ -1,4 +1,4 @@
-# Scripts written for rkeops: its names, on our engine. What differs: vignettes/articles/coming-from-keops.Rmd.
+# rkeops's functions on our engine, for its scripts. Differences: vignettes/articles/coming-from-keops.Rmd.
 
 #' rkeops-compatible operators and options
 #'
@@ -117,7 +117,7 @@ set_rkeops_options <- function(input = NULL) {
 
 rkeops_options <- c("backend", "device_id", "precision", "verbosity", "debug", "cache_dir", "formula_only")
 
-# The number of a GPU; -1 is any. Without one, the CPU, as rkeops has it.
+# Selects a GPU by number; -1 is any GPU. Without a GPU selects the CPU, as rkeops does.
 set_gpu <- function(number) {
   if ("gpu" %in% r_devices()) return(instead(kernweave.device = if (number < 0) "gpu" else as.integer(number)))
   tell_verbosely("No GPU can be used here (kernweave_sitrep() says why): computing on the CPU")
@@ -132,12 +132,12 @@ check_device_id <- function(device) {
   device
 }
 
-# The switch of the helpers' messages.
+# Switches the messages of the helpers on or off.
 verbosity <- new.env(parent = emptyenv())
 verbosity$on <- TRUE
 tell_verbosely <- function(...) if (verbosity$on) tell(...)
 
-# Sets an option, and says how it is set without rkeops.
+# Sets an option, and says how to set it without rkeops.
 instead <- function(...) {
   values <- list(...)
   shown <- if (is.character(values[[1]])) paste0("\"", values[[1]], "\"") else format(values[[1]])

@@ -1,4 +1,4 @@
-# Systems whose products are approximations: the entries that preconditioners read, and residuals as far as these go.
+# Systems with approximated products: the entries for preconditioners, and residuals as far as the products allow.
 
 # Splits an operator into a kernel matrix, or an approximated kernel matrix, and the sum of the diagonals. NULL for
 # other operators. With `effects`, the operator may have terms V V' of a sparse V, too, which are then returned as one.
@@ -13,8 +13,8 @@ approximated_and_ridge <- function(op, effects = FALSE) {
   one_and_ridge(op, function(part) !is.null(approximation_of(part)), operator_of_system, effects)
 }
 
-# Splits an operator into what `take` makes of the one term that `is_one`, diagonals with a sum of no less than 0, and
-# sparse terms.
+# Splits an operator into take(op, coefficient) of the one term for which `is_one` is TRUE, diagonals with a nonnegative
+# sum, and sparse terms.
 one_and_ridge <- function(op, is_one, take, effects) {
   if (is_one(op)) return(list(K = take(op, 1), ridge = 0))
   if (op$kind != "sum") return(NULL)
@@ -29,8 +29,8 @@ one_and_ridge <- function(op, is_one, take, effects) {
   list(K = take(op$parts[one][[1]], op$coefficients[one]), ridge = ridge, effects = do.call(cbind, V))
 }
 
-# An approximation as systems take it, times a number. Near pairs are in float64: what float32 rounds differs from one
-# direction to the next, and keeps iterations from coming further.
+# Returns an approximation for systems, times a number. Near pairs are in float64: the rounding of float32 differs from
+# one direction to the next, and keeps iterations from coming further.
 operator_of_system <- function(op, by) {
   state <- approximation_of(op)
   if (by == 1 && near_precision(state) == "float64") return(op)
@@ -51,16 +51,16 @@ system_arguments <- function(precondition = TRUE, rank = NULL, local = TRUE, sta
   list(precondition = precondition, rank = rank, local = local, start = start)
 }
 
-# Computes the errors of products with vectors: root mean squares over some rows, which are computed pair by pair.
+# Computes the errors of products with vectors: root mean squares over a sample of rows, computed pair by pair.
 products_off <- function(K, x) {
   at <- audited_sample(seq_len(nrow(x)))
   exact <- unname(exact_rows(kernel_tensor(K), at) %*% x)
   sqrt(colMeans((operator_product(K, x)[at, , drop = FALSE] - exact)^2))
 }
 
-# A residual far below what products are off by is none of the exact matrix, and iterations end at a third of that. What
-# the preconditioner makes of the right-hand side is of the solution's size, and tells how much it is, where a residual
-# as large as the goal would not hide it.
+# A residual far below the error of products does not hold for the exact matrix, so iterations end at a third of that
+# error. The error is measured at P^-1 b, which has the size of the solution, unless the goal is so large that it would
+# hide the error.
 approximated_solution <- function(own, b, ridge, tol, method, max_iter, how) {
   size <- pmax(sqrt(colMeans(b^2)), .Machine$double.xmin)
   ridge <- rep_len(as.numeric(own$ridge + ridge), nrow(b))
@@ -78,13 +78,13 @@ approximated_solution <- function(own, b, ridge, tol, method, max_iter, how) {
   c(found, list(off = max(off)))
 }
 
-# Relative to a right-hand side: beyond, a solution would have little to do with the exact one.
+# The largest error relative to a right-hand side: with more, a solution would have little to do with the exact one.
 largest_off <- 0.01
 
-# A sum over eigenvalues, of products that are off by so much of the ridge: to first order errors are of both signs.
+# The error of a sum over eigenvalues if products err by `off`, relative to the ridge: to first order, in both signs.
 off_by_products <- function(off, n) sqrt(n) * off + n * off^2 / 2
 
-# Adds the errors of approximated products along a path, at ridges where they were not counted before.
+# Adds the errors of approximated products to a path, at ridges where they were not counted before.
 path_off_by_products <- function(path, off, n) {
   of <- off / path$ridge
   k <- which(!path$refined)

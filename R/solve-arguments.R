@@ -1,4 +1,4 @@
-# Arguments of systems: square matrices, ridges, right-hand sides, starts, trends and methods, checked.
+# Checks the arguments of systems: square matrices, ridges, right-hand sides, starts, trends and methods.
 
 # Tells whether anything in a system is traced.
 is_traced_system <- function(K, ...) any(vapply(list(...), is_traced, NA)) || length(traced_operands(K)) > 0
@@ -41,7 +41,7 @@ with_ridge <- function(op, ridge) {
   if (is_traced(ridge) || any(ridge != 0)) op + diagonal_op(rep(ridge, length.out = op$dim[1])) else op
 }
 
-# Numbers as a matrix, and what is needed to give results the same shape.
+# Returns numbers as a matrix, and the properties that give results the same shape.
 right_hand_side <- function(b, n, argument = "b", extent = "row") {
   if (methods::is(b, "Matrix") || is.data.frame(b)) b <- as.matrix(b)
   if (!is.numeric(b)) abort("input", "`", argument, "` must be numbers, not ", describe(b))
@@ -67,7 +67,7 @@ check_method <- function(method, known = solve_methods, argument = "method") {
   one_of(if (identical(method, known)) known[1] else method, known, argument)
 }
 
-# Refuses arguments that a generic's `...` took and the method does not: most likely a misspelt argument.
+# Refuses arguments that the generic's `...` took and the method does not know: most likely misspelt arguments.
 refuse_others <- function(others, f, what) {
   if (!length(others)) return(invisible())
   names <- names(others)[nzchar(names(others))]

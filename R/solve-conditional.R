@@ -136,7 +136,7 @@ conditional_model <- function(data, solver) {
                small = dense && length(data$new) <= 10000))
 }
 
-# Each place after its neighbours alone, which its coefficients of the trend are estimated from, too.
+# Predicts each place from its neighbours alone; the trend's coefficients are also estimated from the neighbours.
 local_conditional <- function(data, neighbours, nsim) {
   if (!is.null(nsim)) abort("input", "local kriging makes no draws; method = \"pathwise\" does")
   near <- check_neighbours(neighbours, length(data$at), length(data$new))
@@ -166,8 +166,8 @@ check_neighbours <- function(neighbours, n, places) {
   near
 }
 
-# K among some of its points by their data, which a row number for each would keep from float32; NULL where a formula
-# knows points by more than their data.
+# Returns K among some of its points by selecting their data; row numbers for each point would prevent float32. NULL if
+# a formula depends on more than the data of its points.
 among_points <- function(K, at) {
   operands <- Filter(function(operand) operand$axis != "param", operands_of(K$formula))
   plain <- vapply(operands, function(o) o$axis %in% c("i", "j") && is.numeric(o$data) && !is_on_device(o$data), NA)
@@ -179,7 +179,7 @@ among_points <- function(K, at) {
   new_lazy(r_with_operands(list(K$formula), operands, some)[[1]], rep(as.numeric(length(at)), 2), K$settings)
 }
 
-# The data as they are solved for, and the regressors: orthonormal at places seen, and the same at new ones.
+# Returns the data without a trend, and the regressors: orthonormal at seen places (F = Q R), F R^-1 at new places.
 conditional_trend <- function(trend, y, at, new, n) {
   if (is.null(trend)) return(list(y = y))
   F <- right_hand_side(trend, n, "trend")$values
@@ -188,7 +188,7 @@ conditional_trend <- function(trend, y, at, new, n) {
        least = F[new, , drop = FALSE] %*% parts$least)
 }
 
-# The mean, where there are data, and of each draw before these by how much its own kriging misses it.
+# Computes the mean, if there are data, and the error at new places of kriging each prior draw from its seen values.
 kriged <- function(model, before = NULL) {
   sides <- do.call(cbind, Filter(Negate(is.null), list(model$y, before[model$at, , drop = FALSE], model$parts$Q)))
   if (length(sides)) {
@@ -226,7 +226,7 @@ prior_draws <- function(model, nsim) {
 
 # --- variances ------------------------------------------------------------------------------------------------
 
-# Megabytes of a block of covariances with new places.
+# The megabytes of a block of covariances with new places.
 conditional_mb <- 256
 
 explained_variance <- function(model) {
@@ -243,9 +243,9 @@ explained_variance <- function(model) {
 
 iterated_forms <- function(model) {
   most <- if (is.null(model$max_iter)) most_iterations(length(model$at)) else check_count(model$max_iter, "max_iter")
-  # Products in float32 are off by its rounding times the largest value a row, at most: a ridge above that keeps the
-  # matrix definite, so that iterations by them end where those in float64 do. Without a preconditioner there are many,
-  # and roundings make them more.
+  # The error of products in float32 is at most the rounding of float32 times the largest value times the rows. With a
+  # larger ridge the matrix stays definite, and iterations end where those in float64 do. Without a preconditioner there
+  # are many iterations, and rounding adds more.
   K <- model$seen
   rough <- !is.null(model$P) && is_lazy(K) && nrow(K) * max(abs(as.vector(diag(K))), 0) * 2^-24 <= min(model$ridge)
   quick <- if (rough) lazy_set(K, precision = "float32")

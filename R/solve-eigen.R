@@ -74,7 +74,7 @@ keigen <- function(K, k, tol = 1e-8, block = 16, max_iter = 200, basis_mb = 1024
   structure(found[c("values", "vectors", "residuals", "passes")], class = "kernweave_eigen")
 }
 
-# The derivative of an eigenvalue is v'dK v, which a product with vectors that are held has.
+# The derivative of an eigenvalue is v'dK v for constant v: the derivative of a product.
 eigen_entry <- function(op, ...) {
   lower <- lowered_op(op, level_of_op(op))
   if (level_of_op(lower) > 0L) abort("no_gradient", "keigen() has no second derivatives")

@@ -1,6 +1,6 @@
-# Solutions by products alone: conjugate gradients and minimal residuals, their checks, scales and refinement.
+# Solutions by products alone: conjugate gradients and minimal residuals, their checks, scaling and refinement.
 
-# The upper Cholesky factor of K + V V' + ridge of sparse `effects` V.
+# Computes the upper Cholesky factor of K + V V' + ridge with sparse `effects` V.
 dense_root <- function(K, ridge, effects = NULL) {
   A <- dense(lazy_set(K, precision = "float64"))
   check_symmetric(A)
@@ -20,7 +20,7 @@ check_symmetric <- function(A) {
   }
 }
 
-# Checks symmetry on a random pair of vectors, by the products that solve the system, where the matrix is not made.
+# Checks symmetry on a random pair of vectors, by the products that solve the system, if the matrix itself is not made.
 check_symmetric_by_products <- function(op, n) {
   uv <- matrix(r_uniforms(2 * n, 1) - 0.5, n)
   products <- r_operator_product(op, uv)
@@ -37,17 +37,17 @@ check_symmetric_by_products <- function(op, n) {
   }
 }
 
-# Tells whether products are in less than float64, and solutions are corrected by other products.
+# Tells whether products are less precise than float64, so that other products correct the solutions.
 is_refined <- function(K) call_options(K$settings)$precision != "float64"
 
-# Computes the norm of a vector, whose squares may overflow or vanish.
+# Computes the norm of a vector, even if squares would overflow or vanish.
 length_of <- function(v) {
   most <- max(abs(v), 0)
   if (most == 0) 0 else most * sqrt(sum((v / most)^2))
 }
 
-# Products by which a system is solved: exact ones, and where that is asked for rough ones. A determinant of the same
-# matrix often comes next: a GPU compiles its products, too.
+# Returns the products that solve a system: exact products and, if asked for, rough products. A determinant of the same
+# matrix often comes next, so a GPU also compiles the products for it.
 products_of_system <- function(K, ridge, columns, refined = is_refined(K), effects = NULL) {
   system <- expected(native_system(lazy_set(K, precision = "float64"), ridge, columns, effects), K)
   rough <- if (refined) expected(native_system(K, ridge, columns, effects), K)
@@ -75,7 +75,7 @@ by_products <- function(A, b, tol, method, max_iter, P = NULL, start = matrix(0,
     if (!is.null(P)) list(preconditioner = P))
 }
 
-# Solutions by products alone: of the system, and of the same in less precision where there is one.
+# Solves a system by products alone; `rough` is the system with less precise products, if there is one.
 iterate <- function(system, b, tol, method, max_iter, pointer = NULL, start = matrix(0, nrow(b), 0), rough = NULL) {
   most <- if (is.null(max_iter)) most_iterations(nrow(b)) else check_count(max_iter, "max_iter")
   begun <- proc.time()[["elapsed"]]
@@ -94,8 +94,8 @@ iterate <- function(system, b, tol, method, max_iter, pointer = NULL, start = ma
          rough = !is.null(rough), iterating = proc.time()[["elapsed"]] - begun))
 }
 
-# One iteration that went on where another had stopped: without a preconditioner, which rounding spoils where the ridge
-# is far less than the matrix.
+# Joins the counts of an iteration and of its continuation, which has no preconditioner: rounding spoils a
+# preconditioner if the ridge is far less than the matrix.
 after <- function(first, second) {
   second$iterations <- first$iterations + second$iterations
   second$products <- first$products + second$products
@@ -104,8 +104,8 @@ after <- function(first, second) {
   second
 }
 
-# Squares of numbers beyond 1e154 are infinite, and below 1e-154 nothing. Columns that are near there are solved for at
-# another scale, which is a power of two and changes no digit.
+# Squares of numbers beyond 1e154 are infinite, and below 1e-154 zero. Columns near these limits are solved for at
+# another scale, a power of two, which changes no digit.
 at_middle_scale <- function(b, start, find) {
   most <- apply(abs(b), 2, max)
   far <- most > 0 & (most > 1e100 | most < 1e-100)
@@ -119,8 +119,8 @@ at_middle_scale <- function(b, start, find) {
 
 most_iterations <- function(n) as.integer(100 + 10 * sqrt(n))
 
-# Products in float32 gain two digits at a time; residuals in float64 say how far that has come. Where a step gains less
-# than a factor of 3, the rest is done in float64.
+# Products in float32 gain two digits at a time; residuals in float64 measure the progress. If a step gains less than a
+# factor of 3, the rest is solved in float64.
 refine <- function(by_gradients, system, rough, b, start, tol) {
   fresh <- !ncol(start)
   x <- if (fresh) 0 * b else start
@@ -155,7 +155,7 @@ refine <- function(by_gradients, system, rough, b, start, tol) {
         by_gradients(system, b, x, tol))
 }
 
-# Columns that are left of those of a right-hand side, by their lengths.
+# Returns the lengths of the columns of a residual, relative to those of the right-hand side.
 relative_size <- function(left, b) sqrt(colSums(left^2)) / pmax(sqrt(colSums(b^2)), .Machine$double.xmin)
 
 chosen_preconditioner <- function(precondition, K, ridge, rank, local, effects = NULL) {

@@ -1,11 +1,11 @@
-# Preconditioners that serve more than one call. The last one is kept: a system and its determinant are of one matrix.
-# Neighbours by distance are kept for other parameters of a kernel; while a function is optimised, landmarks are kept,
-# too, since they hardly depend on parameters.
+# Preconditioners that serve several calls. The last one is kept, since a system and its determinant have one matrix.
+# Neighbours by distance are kept for other parameters of a kernel; during an optimisation, landmarks are also kept,
+# since they hardly depend on parameters.
 
 preconditioners <- new.env(parent = emptyenv())
-preconditioners$supports <- NULL  # within an objective, an environment
+preconditioners$supports <- NULL  # an environment within an objective
 
-# The preconditioner is a function of what is compared here.
+# The key has everything that the preconditioner depends on.
 kept_preconditioner <- function(K, ridge, rank, local) {
   K <- lazy_set(K, precision = "float64")
   read <- structure_of(reduction(K, "sum", index = "j", call = FALSE))
@@ -14,7 +14,7 @@ kept_preconditioner <- function(K, ridge, rank, local) {
   key <- list(read$key, data, ridge, rank, local)
   if (identical(preconditioners$key, key) && !is_dead(preconditioners$P$pointer)) return(preconditioners$P)
   P <- by_kept_support(K, ridge, rank, local, list(read$key, data[points], rank, local), data[!points])
-  # A number for each slot, its place, and both by rows; the data by which it is known.
+  # Bytes: a number for each slot, its place, and both by rows; and the data in the key.
   bytes <- 24 * P$n * (P$neighbours + 1) + 8 * sum(lengths(data))
   if (bytes <= most_kept && !any(vapply(data, is_on_device, NA))) {
     preconditioners$key <- key
@@ -23,11 +23,11 @@ kept_preconditioner <- function(K, ridge, rank, local) {
   P
 }
 
-# The most bytes that are kept. Memory kept beyond its use must not be felt, least of all on a GPU.
+# The most bytes that are kept, so that users do not notice kept memory, least of all on a GPU.
 most_kept <- 256e6
 
-# Parameters and ridges within a factor of two of those that a support was found for may have it. Then probes make of
-# both one function, whose noise does not jump.
+# A support also serves parameters and ridges within a factor of two of its own. Estimates by probes are then a single
+# function of the parameters, whose noise has no jumps.
 by_kept_support <- function(K, ridge, rank, local, structure, parameters) {
   found <- preconditioners$supports$last
   numbers <- c(parameters, list(ridge))
@@ -42,7 +42,7 @@ by_kept_support <- function(K, ridge, rank, local, structure, parameters) {
   P
 }
 
-# Evaluates code while supports are kept in an environment.
+# Evaluates code during which supports are kept in an environment.
 keeping_supports <- function(code, supports) {
   before <- preconditioners$supports
   on.exit(preconditioners$supports <- before)

@@ -1,4 +1,4 @@
-# Least squares of rectangular lazy tensors and operators, from products with them and their transposes.
+# Least squares for rectangular lazy tensors and operators, by products with them and with their transposes.
 
 #' Least squares with a lazy tensor or an operator
 #'

@@ -1,10 +1,10 @@
-# Derivatives of second and higher order of a log-determinant that is estimated.
+# Second and higher derivatives of an estimated log-determinant.
 #
-# With z and v held, for which the mean of z v' is the identity, and u = A^-1 z, the mean of u'dA v is the derivative,
-# whatever the point at which A is taken: so is its own derivative, in u, the second one. What a low rank and a diagonal
-# at landmarks that are held have of all this is known, and only what the matrix has beyond it is left to the probes.
+# Let z and v be constant with mean z v' = I, and u = A^-1 z. The mean of u'dA v is the derivative at any A, so its own
+# derivative, by u, is the second one. For a low rank plus a diagonal, at constant landmarks, the exact value is known,
+# so the probes estimate only the difference between the matrix and this approximation.
 
-# `value` with the derivative of an expression at this level, in which solutions are those of the level below.
+# Gives `value` the derivative of an expression at this level, whose solutions are of the level below.
 logdet_of_higher_order <- function(K, ridge, system, lower, probes, seed, precondition, rank, local) {
   value <- logdet(system$K, lower, probes = probes, seed = seed, method = "lanczos", precondition = precondition,
                   rank = rank, local = local)
@@ -27,15 +27,15 @@ logdet_of_higher_order <- function(K, ridge, system, lower, probes, seed, precon
   record(list(here$logdet + (sums - of_low_rank) / probes), value, function(g) list(g))
 }
 
-# F of the low rank F F' that is K at the landmarks.
+# Returns F, where F F' is the low rank that equals K at the landmarks.
 landmark_columns <- function(K, landmarks) {
   columns <- take_points(K, landmarks, "j", "landmarks")
   own <- dense(take_points(columns, landmarks, "i", "landmarks"))
   t(overlay$backsolve(chol(own), t(dense(columns)), transpose = TRUE))
 }
 
-# The first ones, as far as memory goes and none is nearly a combination of those before: derivatives of a Cholesky
-# factor have its condition number squared.
+# Returns the first landmarks that fit the memory and are not nearly combinations of earlier ones: derivatives of a
+# Cholesky factor have the square of its condition number.
 independent_landmarks <- function(K, landmarks) {
   few <- utils::head(landmarks, floor(option("max_dense_mb") / 8 * 2^17 / dim(K)[1]))
   if (!length(few)) return(few)

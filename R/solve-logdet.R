@@ -1,4 +1,4 @@
-# The logarithm of the determinant of a kernel matrix, with a standard error where it is an estimate.
+# The log-determinant of a kernel matrix, with a standard error if it is an estimate.
 
 #' Log-determinant of a kernel matrix
 #'
@@ -72,7 +72,7 @@ logdet <- function(K, ridge = 0, probes = 16, seed = NULL, se_tol = NULL, method
   }
   if (n == 0) return(estimate(0, 0))
   if (method == "dense" || method == "auto" && n <= small_system) {
-    root <- dense_root(K, ridge, effects)  # by itself: S4 dispatch would hide the class of an error in an argument
+    root <- dense_root(K, ridge, effects)  # not inside diag(): S4 dispatch would hide an error's class
     return(with_slopes(estimate(2 * sum(log(diag(root))), 0), dense_slopes(along, root, effects)))
   }
   seed <- check_seed(seed)
@@ -107,11 +107,11 @@ dense_slopes <- function(along, root, V) {
   list(value = value, each = matrix(value, 2, length(along), byrow = TRUE))
 }
 
-# Traces of P^-1 times matrices, for a preconditioner of two parts.
+# Computes the traces of P^-1 B for the matrices B, with a preconditioner P of landmarks and neighbours.
 traces_of_inverse <- function(P, along) {
   if (is.null(P)) return(numeric(length(along)))
   between <- vapply(along, methods::is, NA, "sparseMatrix")
-  if (any(between)) {  # of levels, in whose units P^-1 less its part of the kernel alone has this trace
+  if (any(between)) {  # B between levels: tr P^-1 V B V' = tr B - tr C^-1 B, and probes estimate the last term
     out <- vapply(along, function(B) if (methods::is(B, "sparseMatrix")) sum(Matrix::diag(B)) else 0, 0)
     return(replace(out, !between, traces_of_inverse(P, along[!between])))
   }
@@ -128,20 +128,20 @@ traces_of_inverse <- function(P, along) {
   out
 }
 
-# A function of the weights of P's inverse, of some landmarks at a time: what adds up to the whole.
+# Calls f with the weights of P's inverse, for some landmarks at a time; the results add up to the whole.
 each_inverse_weights <- function(P, f) {
   if (!P$rank) return(list(f(inverse_weights(P, integer()))))
   by_columns(P$rank, P$n, function(at) f(inverse_weights(P, at)))
 }
 
-# Returns the weights of P's inverse for successive landmarks.
+# Returns the weights of P's inverse for consecutive landmarks.
 inverse_weights <- function(P, at) {
   c(r_inverse_weights(live_pointer(P), max(0, at[1] - 1, na.rm = TRUE), length(at)),
     list(some = P$landmarks[at], of = P$support))
 }
 
-# Calls f for successive columns of n numbers, for 128 MB of columns at a time, and for four at least: a product of a
-# million rows by 16 columns takes little longer than a product by two.
+# Calls f for consecutive columns of n numbers, with 128 MB of columns at a time, and at least four columns: a product
+# of a million rows by 16 columns takes little longer than a product by two.
 by_columns <- function(columns, n, f) {
   lapply(some_at_a_time(columns, max(4, 2^24 %/% n)), function(at) {
     if (at[1] > 1) clear_memory()
@@ -153,14 +153,14 @@ by_columns <- function(columns, n, f) {
 rounding_of_logs <- 1e-12
 
 # Estimates the log-determinant by probes. Derivatives along matrices read the solutions u and v of a few probes at a
-# time, or of all probes at once (`vectors`), whose solutions are kept anyway.
+# time, or of all probes at once if their solutions are kept anyway (`vectors`).
 logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors = FALSE, effects = NULL) {
   n <- length(ridge)
   used <- quadrature_system(K, ridge, probes, seed, effects)
   some <- by_columns(probes, if (vectors) 1 else n, function(at) {
     forms <- r_log_forms(used$system, live_pointer(P), at[1] - 1, length(at), seed, 1e-5, most_iterations(n),
                          vectors || length(along))
-    # The slopes without the traces of the preconditioner's inverse; gradient() has the same by logdet_node().
+    # These slopes lack the traces of the preconditioner's inverse; logdet_node() computes the same for gradient().
     left <- if (is.null(P)) forms$u else forms$u - forms$v
     levels <- if (length(along) && !is.null(P$effects)) r_level_probes(live_pointer(P), at[1] - 1, length(at), seed)
     forms$slopes <- if (length(along)) {
@@ -170,7 +170,7 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors 
     forms
   })
   of <- function(what) unlist(lapply(some, `[[`, what))
-  # If the diagonal is 1, tr(B - I) = 0, but its part of each probe is not 0.
+  # If the diagonal of B is 1, tr(B - I) = 0, so that w'(B - I) w of a probe w is only noise, and is subtracted.
   each <- n * (of("value") - if (some[[1]]$unit) of("first") - 1 else 0)
   logdet <- some[[1]]$logdet
   value <- logdet + mean(each)
@@ -180,8 +180,8 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors 
        v = some[[1]]$v, slopes = do.call(rbind, lapply(some, `[[`, "slopes")), rounding = used$rounding)
 }
 
-# The derivative along B by each probe, without the trace of B times the inverse of the preconditioner's part of the
-# kernel: u'B v, less what `levels` take of that trace. A sparse matrix B between levels stands for V B V'.
+# Returns the derivative along B by each probe: u'B v, minus the part that `levels` take of the trace of B times the
+# inverse of the kernel's preconditioner. The trace itself is not included. A sparse B between levels stands for V B V'.
 slope_by_probes <- function(B, u, v, levels, V) {
   if (methods::is(B, "sparseMatrix")) {
     within <- colSums(as.matrix(crossprod(V, u)) * as.matrix(B %*% crossprod(V, v)))
@@ -191,8 +191,8 @@ slope_by_probes <- function(B, u, v, levels, V) {
   colSums(u * product(v)) - if (is.null(levels)) 0 else colSums(levels$rows * product(levels$rows))
 }
 
-# float32 products are used where on random signs they are off by less than a hundredth of the ridge, and what they may
-# do to the logarithms, as errors of both signs, counts as error.
+# Uses products in float32 if their error on random signs is less than a hundredth of the ridge. Their error in the
+# logarithms, with both signs, is added to the standard error.
 quadrature_system <- function(K, ridge, probes, seed, effects = NULL) {
   n <- length(ridge)
   if (is_op(K)) {
@@ -211,7 +211,7 @@ quadrature_system <- function(K, ridge, probes, seed, effects = NULL) {
 #' @export
 determinant.lazy_tensor <- function(x, logarithm = TRUE, ...) as_determinant(logdet(x, ...), logarithm)
 
-# Computes the logarithm of the determinant of an operator that is no lazy tensor, exactly.
+# Computes the log-determinant of an operator that is no lazy tensor, exactly.
 logdet_of_op <- function(op) {
   found <- determinant(op)
   if (found$sign < 0) {
@@ -221,7 +221,7 @@ logdet_of_op <- function(op) {
   estimate(as.numeric(found$modulus), 0)
 }
 
-# Makes a determinant as base R does.
+# Returns a determinant in base R's form.
 as_determinant <- function(value, logarithm) {
   modulus <- if (logarithm) value else exp(as.numeric(value))
   if (!is_traced(modulus)) attr(modulus, "logarithm") <- logarithm

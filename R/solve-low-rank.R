@@ -1,4 +1,4 @@
-# Low-rank operators F F': by landmarks where a matrix tells its entries, else by products with random columns.
+# Low-rank operators F F': by landmarks if a matrix has entries, else by products with random columns.
 
 #' Low-rank approximation of a kernel matrix
 #'
@@ -66,7 +66,7 @@ lowrank <- function(K, rank = NULL, tol = NULL, ridge = 0, seed = NULL) {
   with_ridge(made, ridge + apart$ridge)
 }
 
-# Splits a sum into the terms that are no diagonals and the ridge, if its diagonals are ridges.
+# Splits a sum into its other terms and the ridge, if its diagonals are ridges.
 without_diagonal <- function(op) {
   none <- list(op = op, ridge = 0)
   if (op$kind != "sum") return(none)
@@ -107,7 +107,7 @@ sketched_factor <- function(op, most, tol, seed) {
   r_sketched_factor(native_operator(op, min(most, widest_product), ladder = TRUE), most, tol %or% 0, trace, seed)
 }
 
-# Checks the diagonal of a matrix, where a matrix that is not positive semi-definite may be seen.
+# Checks the diagonal of a matrix, which may show that the matrix is not positive semi-definite.
 semidefinite_diagonal <- function(diagonal) {
   if (anyNA(diagonal)) abort("value", "the diagonal of the matrix has NaN at point ", which(is.na(diagonal))[1])
   if (any(diagonal < 0) || all(diagonal == 0)) {
@@ -139,7 +139,7 @@ low_rank_and_diagonal <- function(op) {
   list(factor = F, diagonal = diagonal)
 }
 
-# F of an operator F F': a low rank, or the product of what is thin with its transpose.
+# Returns F for an operator F F': a low rank, or the product of a thin matrix with its transpose.
 gram_factor <- function(op) {
   if (op$kind == "lowrank") return(op$factor)
   if (op$kind != "product" || length(op$parts) != 2) return(NULL)
@@ -165,7 +165,7 @@ woodbury <- function(low) {
   c(low, list(root = root, logdet = sum(log(d)) + 2 * sum(log(diag(root)))))
 }
 
-# Refined as long as that helps, since the formula subtracts what is large where the diagonal is small.
+# Solves, and refines while this helps, since the formula subtracts large numbers if the diagonal is small.
 woodbury_solution <- function(w, b) {
   once <- function(b) {
     y <- b / w$diagonal

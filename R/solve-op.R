@@ -105,7 +105,7 @@ inverse_op <- function(a, own, n, ridge, tol, method, max_iter, precondition = T
     at <- check_ridge(plain_value(ridge), n)
     check_symmetric_by_products(products_of_system(K, at, 1)$quickest, n)
     P <- chosen_preconditioner(P, K, at, rank, local)
-    if (!is.null(P)) P$symmetric <- TRUE  # and is not looked at again
+    if (!is.null(P)) P$symmetric <- TRUE  # symmetry is not checked again
   }
   named_inverse(function_op(symmetric = TRUE, n = n, f = function(v) {
     plain_columns(solve(own$K, v, ridge = ridge, tol = tol, method = method, max_iter = max_iter,
@@ -118,7 +118,7 @@ named_inverse <- function(op) {
   op
 }
 
-# Returns the columns of a solution, without its attributes.
+# Returns the columns of a solution without its attributes.
 plain_columns <- function(x) rearranged(x, function(x) matrix(as.vector(x), nrow(x)))
 
 #' @rdname logdet

@@ -1,4 +1,4 @@
-# Preconditioners: what makes a large system quick to solve, built from entries of the matrix that few ask for.
+# Preconditioners, built from few entries of the matrix, with which large systems are solved quickly.
 
 #' Preconditioner of a kernel matrix
 #'
@@ -51,7 +51,7 @@ preconditioner <- function(K, ridge = 0, rank = NULL, local = TRUE, neighbours =
   new_preconditioner(K, ridge, rank, local, neighbours, seed, like, instead)
 }
 
-# `effects`: a sparse V, of the preconditioner of K + V V' + ridge.
+# `effects`: a sparse V; then the preconditioner is of K + V V' + ridge.
 new_preconditioner <- function(K, ridge, rank = NULL, local = TRUE, neighbours = 30, seed = 1, like = NULL,
                                instead = NULL, effects = NULL) {
   n <- check_square(K)
@@ -66,7 +66,7 @@ new_preconditioner <- function(K, ridge, rank = NULL, local = TRUE, neighbours =
   if (!any(vapply(list(TRUE, FALSE, "always"), identical, NA, local))) {
     abort("input", "`local` must be TRUE, FALSE or \"always\", not ", format_value(local))
   }
-  if (!is.null(name <- pairs_of(K))) {  # entries are read by gathering rows, which a matrix of pairs does not have
+  if (!is.null(name <- pairs_of(K))) {  # entries are gathered rows, which a matrix of pairs lacks
     abort("unsupported", "a preconditioner of a formula with the matrix of pairs `", name, "` is not built: ",
           "precondition = FALSE solves without")
   }
@@ -82,14 +82,14 @@ new_preconditioner <- function(K, ridge, rank = NULL, local = TRUE, neighbours =
     r_empty_preconditioner(instead$pointer)
   }
   P <- supported(K, ridge, support, entries, started, effects)
-  if (n > 1e5) clear_memory(full = TRUE)  # of a search for neighbours there are ten copies
+  if (n > 1e5) clear_memory(full = TRUE)  # the search for neighbours leaves ten copies
   P$traced <- traced
   P
 }
 
 found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, seed) {
   n <- length(diagonal)
-  if (may_be_compiled(call_options(K$settings))) {  # products with landmarks, while which points they are is found out
+  if (may_be_compiled(call_options(K$settings))) {  # compiles the products while landmarks are chosen
     lapply(thin_products(K, seq_len(min(rank %or% default_rank(n), n)), NULL), expected, K)
   }
   found <- if (is.null(rank)) default_landmarks(entries, diagonal, min(ridge), seed)
@@ -98,7 +98,7 @@ found_support <- function(K, ridge, entries, diagonal, rank, local, neighbours, 
   if (!wanted) return(found)
   order <- random_order(n, seed)
   points <- points_of_distance(K)
-  some <- neighbours + ceiling(neighbours / 4)  # of which landmarks are one in eight where there are few points
+  some <- neighbours + ceiling(neighbours / 4)  # landmarks drop out, one in eight if there are few points
   nearest <- if (is.null(points)) nearest_before(K, order, sqrt(diagonal[order]), some)
              else kept_neighbours(points, K$settings, order, some, seed)
   c(found, conditioning_sets(order, nearest, found$chosen, neighbours))
@@ -115,7 +115,7 @@ support_of <- function(P, n) {
   P$support
 }
 
-# Builds a preconditioner of its support: landmarks and, where there are any, neighbours.
+# Builds a preconditioner from its support: landmarks and, if there are any, neighbours.
 supported <- function(K, ridge, support, entries = native_entries(K), started = proc.time()[["elapsed"]],
                       effects = NULL) {
   pointer <- r_preconditioner(native_support(K, ridge, support, entries, effects))
@@ -155,8 +155,8 @@ solve.kernweave_preconditioner <- function(a, b, effects = FALSE, ...) {
   shaped_as(r_precondition(live_pointer(a), b$values), b)
 }
 
-# One of another session is made again of what has travelled: the matrix, its ridge, and the support, which takes
-# longest to find. All copies of P share the pointer.
+# Rebuilds the preconditioner of another session from its saved parts: the matrix, its ridge, and the support, which
+# takes longest to find. All copies of P share the pointer.
 live_pointer <- function(P) {
   if (is.null(P)) return(NULL)
   if (is_dead(P$pointer)) r_preconditioner(native_support(P$K, rep_len(P$ridge, P$n), P$support, effects = P$effects),
@@ -166,8 +166,8 @@ live_pointer <- function(P) {
 
 # --- checks ---------------------------------------------------------------------------------------------------
 
-# R leaves what is no longer used until there is as much of it as of all else, and the heap keeps what lay between: of a
-# likelihood of a million rows that was more than half of the memory. The columns of a step are young: a collection of
+# R collects unused memory when there is as much of it as of used memory, and the heap keeps the gaps: for a likelihood
+# of a million rows this was more than half of the memory. The columns of a step are young objects: a collection of
 # young objects finds them in a twentieth of the time.
 clear_memory <- function(full = FALSE) {
   gc(verbose = FALSE, full = full)
@@ -186,12 +186,12 @@ check_diagonal <- function(diagonal, ridge) {
 
 # --- parts ----------------------------------------------------------------------------------------------------
 
-# Landmarks are looked for among so many points: their law hardly changes with more, their cost does.
+# The number of points to choose landmarks from: with more, their distribution hardly changes, but their cost rises.
 landmark_pool <- 20000
-# Iterations fall slowly with the rank, what building costs rises with its square: at 50 000 points of a Matern kernel
-# 300 landmarks and 23 products were cheaper than 1000 and 16. Beyond, products grow faster than the building does. Only
-# where the second half of the landmarks has made a quarter of what the first had left, and that is still much beside
-# the ridge, more of them gain more than they cost: of a smooth kernel of 5000 points 690 iterations became 52.
+# Iterations fall slowly with the rank, and the cost of building rises with its square: for 50 000 points of a Matern
+# kernel 300 landmarks and 23 products were cheaper than 1000 and 16. For more points, products grow faster than
+# building. More landmarks pay only if the second half reduced the residual of the first half to a quarter, and it is
+# still large beside the ridge: for a smooth kernel of 5000 points 690 iterations became 52.
 default_landmarks <- function(entries, diagonal, ridge, seed) {
   rank <- default_rank(length(diagonal))
   most <- most_landmarks(length(diagonal))
@@ -210,8 +210,8 @@ landmarks_of <- function(entries, diagonal, rank, seed) {
   r_landmarks(entries, as.numeric(pool), diagonal[pool], rank, seed)
 }
 
-# Landmarks are taken out of the order, and are nobody's neighbours; so many of the others are left. Points lie along
-# the search's boxes, so that factors read what lies together; `sequence` is the order that they had.
+# Landmarks leave the order and are nobody's neighbours; each point keeps up to m other neighbours. Points are sorted
+# along the search's boxes, so that factors read contiguous memory; `sequence` is their order before.
 conditioning_sets <- function(order, nearest, landmarks, m) {
   out <- match(landmarks, order)
   place <- integer(length(order))
@@ -225,7 +225,7 @@ conditioning_sets <- function(order, nearest, landmarks, m) {
   list(order = as.numeric(order[-out][along]), neighbours = neighbours, sequence = as.numeric(place))
 }
 
-# Products with the columns at the landmarks, of the points in `rest`, or of all.
+# Returns products with the columns at the landmarks, for the points in `rest`, or for all points.
 thin_products <- function(K, landmarks, rest) {
   at <- function(K, rows, axis) if (is.null(rows)) K else take_points(K, rows, axis, "points")
   from <- at(at(K, landmarks, "j"), rest, "i")
@@ -233,14 +233,14 @@ thin_products <- function(K, landmarks, rest) {
   list(from = native_lazy(from, widest_product, ladder = TRUE), to = native_lazy(to, widest_product, ladder = TRUE))
 }
 
-# A few numbers are computed where the points lie: the kernels would take a GPU a second to compile.
+# Computes few numbers on the host if the data lie there: a GPU would take a second to compile the kernels.
 of_few_pairs <- function(K) {
   there <- vapply(operands_of(K$formula), function(operand) is_on_device(operand$data), NA)
   if (may_be_compiled(call_options(K$settings)) && !any(there)) lazy_set(K, device = "cpu") else K
 }
 
 # Finds for each point the m points before it in the order that correlate most with the point; NA if there are fewer.
-# The search doubles its prefix of the order, so that two thirds of all pairs are looked at.
+# The search doubles its prefix of the order, so that two thirds of all pairs are computed.
 nearest_before <- function(K, order, deviation, m) {
   n <- length(order)
   m <- min(m, max(n - 1, 1))
@@ -276,7 +276,7 @@ kept_neighbours <- function(points, settings, order, m, seed) {
   found
 }
 
-# A formula may know its points from another origin with other parameters, with other roundings.
+# Rounds points to a grid: with other parameters, a formula may give its points with another origin and other rounding.
 on_fine_grid <- function(points) {
   least <- vapply(seq_len(ncol(points)), function(axis) min(points[, axis]), 0)
   points <- points - rep(least, each = nrow(points))
@@ -284,29 +284,29 @@ on_fine_grid <- function(points) {
   if (reach > 0) floor(points * (2^30 / reach) + 0.5) else points
 }
 
-# The most axes for boxes. With more, boxes leave out few pairs, and a GPU is quicker with all pairs. With few axes a
-# GPU would be quicker, but for the seconds that its kernel takes to compile.
+# The most axes for a search by boxes. With more axes, boxes leave out few pairs, and a GPU is quicker with all pairs.
+# With few axes a GPU would also be quicker, but its kernel takes seconds to compile.
 most_axes_of_boxes <- 5
 
-# Returns the points of a formula that falls with one distance of points to themselves. NULL for other formulas.
+# Returns the points of a formula that falls with a distance between points of one set. NULL for other formulas.
 points_of_distance <- function(K) {
   if (!is.null(K$pairs)) return(NULL)
   r_far_points(plan_as_written(K), rep(as.numeric(K$extent[1]), 2))
 }
 
-# Some millions of pairs, which are looked at in no time; with less there are more prefixes.
+# The first prefix: some millions of pairs take no time, and a smaller one would need more prefixes.
 first_prefix <- 2048
 
 # --- for C++ --------------------------------------------------------------------------------------------------
 
-# Plans that read K at given rows and columns: all of them against each other, or number by number.
+# Makes plans that read K at given rows and columns: each row with each column, or number by number.
 native_entries <- function(K) {
   K <- as_masked(K, "entries")
   list(block = entries_plan(K, c("i", "j"), "both"), pairs = entries_plan(K, c("i", "i"), "i"),
        settings = call_options(K$settings))
 }
 
-# Collects the parts of which a preconditioner is built.
+# Collects the parts of a preconditioner for C++.
 native_support <- function(K, ridge, support, entries = native_entries(K), effects = NULL) {
   by_rows <- if (!is.null(effects)) methods::as(methods::as(Matrix::t(effects), "generalMatrix"), "CsparseMatrix")
   c(list(entries = entries, ridge = ridge, threads = call_options(K$settings)$threads %or% 0L,

@@ -77,7 +77,7 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   path_frame(if (off > 0) path_off_by_products(path, off, n) else path, n)
 }
 
-# Below, all eigenvalues take seconds.
+# Up to this size, all eigenvalues take seconds.
 small_spectrum <- 1000
 
 # --- by eigenvalues -------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ rule_bounds <- function(rules, f, ridge, sizes) {
   list(middle = middle, half = abs(gauss - radau) / 2 + abs(middle) * 1e-15 * (1 + largest / ridge))
 }
 
-# `cut`: what the process has left out, in units of what probes differ by.
+# `cut`: the truncation error of the process, in units of the standard error over probes.
 probe_estimate <- function(bounds, others) {
   all <- ncol(bounds$middle)
   mine <- setdiff(seq_len(all), others)
@@ -147,7 +147,7 @@ probe_estimate <- function(bounds, others) {
 
 # --- by systems -----------------------------------------------------------------------------------------------
 
-# Nothing known yet, so that all will be refined.
+# Returns a path without known values, so that all ridges will be refined.
 unknown_path <- function(y, ridge) {
   none <- rep(NA_real_, length(ridge))
   of_y <- matrix(NA_real_, length(ridge), ncol(y))
@@ -174,7 +174,7 @@ refined_path <- function(path, own, y, probes, seed, tol, se_tol, rank, local) {
   refine(path, which(!path$refined & over(path$logdet_se, se_tol) & path$usable))
 }
 
-# Ridges whose refined estimates tell what the probes missed there, and so, nearly, what they miss elsewhere.
+# Chooses ridges whose refined estimates show the error of the probes there, and so, nearly, at other ridges.
 anchors_among <- function(which, ridge, probes) {
   count <- min(3, (probes - 4) %/% 4)
   if (length(which) < 6 || count < 1) return(NULL)
@@ -182,10 +182,10 @@ anchors_among <- function(which, ridge, probes) {
   which[order(ridge[which])][1 + round(at * (length(which) - 1))]
 }
 
-# The factor of standard errors for chance in slopes beyond the chance of normal numbers: half more, over seeds.
+# The factor of standard errors for chance in the slopes: half more than for normal numbers, found over seeds.
 chance_of_slopes <- 1.5
 
-# Probes as control variates of themselves: regression on what they say at the anchors.
+# Uses the probes as control variates of themselves, by regression on their values at the anchors.
 controlled <- function(path, anchors) {
   for (what in c("logdet", "trace")) {
     plain <- path$plain[[what]]
@@ -211,7 +211,7 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
     solved <- function() {
       solve(K, y, ridge = ridge, tol = tol / 100, method = "cg", precondition = P %or% FALSE, report = TRUE)
     }
-    x <- if (is_op(K)) quietly_solved(solved()) else solved()  # what products are off by is among the errors
+    x <- if (is_op(K)) quietly_solved(solved()) else solved()  # the error of products is among the errors
     left <- solve_report(x)$residual * sqrt(colSums(y^2))
     size <- sqrt(colSums(x^2))
     path$form[k, ] <- colSums(x * y)
@@ -219,7 +219,7 @@ refined_ridge <- function(path, k, K, ridge, P, y, probes, seed, tol) {
     path$square[k, ] <- size^2
     path$square_error[k, ] <- 2 * size * left / max(min(ridge), .Machine$double.xmin)
   }
-  # If landmarks leave less than the ridge, neighbours may help estimates or not: they are tried without, too.
+  # If landmarks leave less than the ridge, neighbours may help or harm estimates, so both ways are tried.
   alone <- if (!is.null(P) && P$neighbours > 0 && P$residual <= min(ridge)) {
     list(supported(kernel_tensor(K), ridge, P$support[c("chosen", "residual")]))
   }
@@ -242,10 +242,10 @@ with_better <- function(path, k, what, found) {
   path
 }
 
-# The relative rounding error of the trace by landmarks that depend on each other.
+# The relative rounding error of the trace if landmarks depend on each other.
 rounding_of_traces <- 1e-6
 
-# The trace of P^-1 is known, that of the difference is small.
+# Estimates tr A^-1 = tr P^-1 + tr(A^-1 - P^-1): the first term is known, the second is small.
 trace_by_systems <- function(P, u, v, rounding) {
   rest <- colSums((u - v) * v)
   known <- if (is.null(P)) 0

@@ -1,4 +1,4 @@
-# Roots of covariance matrices: what random numbers are multiplied by to be draws.
+# Roots of covariance matrices: a root times random numbers is a draw.
 
 #' Square root of a kernel matrix
 #'
@@ -53,8 +53,8 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   if (n == 0 || method == "dense" || method == "auto" && n <= small_system) return(dense_root_op(op, ridge))
   own <- tensor_and_ridge(op)
   all_ridge <- if (!is.null(own)) own$ridge + ridge
-  # A variance of tol^2 / 9 moves a product by a third of `tol`, and a matrix with it has a preconditioner, where one
-  # that is semidefinite to rounding takes hundreds of steps.
+  # A variance of tol^2 / 9 moves a product by a third of `tol`. With this variance the matrix has a preconditioner,
+  # whereas a matrix that is semidefinite to rounding takes hundreds of steps.
   if (!is.null(own) && isTRUE(precondition)) all_ridge <- pmax(all_ridge, tol^2 / 9 * mean(abs(as.vector(diag(own$K)))))
   P <- if (!is.null(own)) unless_indefinite(chosen_preconditioner(precondition, own$K, all_ridge, rank, local))
   landmarks <- if (isTRUE(precondition)) smooth_factor(own, P, tol, floor(basis_mb * 2^20 / 8 / n))
@@ -72,7 +72,7 @@ root_op <- function(K, ridge = 0, tol = 1e-6, method = c("auto", "dense", "lancz
   op_of_function(apply, op$dim, if (is.null(P)) TRUE else NA, NULL, list(rownames(op), NULL), "root")
 }
 
-# Multiplies a root and v. If a matrix is semidefinite to rounding, its factor cannot be trusted, or there is none: a
+# Multiplies a root and v. If a matrix is semidefinite to rounding, its factor is missing or cannot be trusted, so the
 # Lanczos process runs without the preconditioner.
 root_product <- function(system, P, v, tol, most, together) {
   run <- function(P) r_square_root(system, live_pointer(P), v, tol, most, together)
@@ -81,8 +81,8 @@ root_product <- function(system, P, v, tol, most, together) {
 
 unless_indefinite <- function(value) tryCatch(value, kernweave_error_indefinite = function(e) NULL)
 
-# Finds a factor by landmarks, if neighbours were thought to be needed, and yet landmarks leave little. A few more
-# landmarks leave nothing, and make a root in less time than a Lanczos process, which takes hundreds of steps then.
+# Finds a factor by landmarks if neighbours seemed necessary but landmarks leave little. A few more landmarks leave
+# nothing, and make a root faster than a Lanczos process, which then takes hundreds of steps.
 smooth_factor <- function(own, P, tol, most) {
   if (is.null(own) || !can_take(own$K)) return(NULL)
   if (!is.null(P) && (!P$neighbours || P$residual > 1e-4 * mean(diag(own$K)))) return(NULL)
@@ -108,7 +108,7 @@ dense_root_op <- function(op, ridge) {
   if (length(A)) {
     check_symmetric(root)
     diag(root) <- diag(root) + ridge
-    # R with R'R = A + ridge: a Cholesky factor, or where the matrix is but semidefinite one by eigenvectors.
+    # R with R'R = A + ridge: a Cholesky factor, or one by eigenvectors if the matrix is only semidefinite.
     root <- tryCatch(chol.default(root), error = function(failure) {
       e <- eigen(root, symmetric = TRUE)
       if (min(e$values) < -1e-7 * max(abs(e$values))) {

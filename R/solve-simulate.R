@@ -48,7 +48,7 @@ simulate.lazy_tensor <- function(object, nsim = 1, seed = NULL, ridge = 0, tol =
 #' @export
 simulate.linear_op <- simulate.lazy_tensor
 
-# Sets a given seed. Returns the `mark` that draws bear as their seed, and the state to put back.
+# Sets a given seed. Returns the `mark` that becomes the seed attribute of draws, and the random state to put back.
 begin_draws <- function(seed) {
   if (!exists(".Random.seed", globalenv(), inherits = FALSE)) stats::runif(1)
   before <- get(".Random.seed", globalenv(), inherits = FALSE)

@@ -1,4 +1,4 @@
-# RSpectra's functions for lazy tensors and operators: they hand it their products.
+# Methods of RSpectra's functions for lazy tensors and operators, which give RSpectra their products.
 
 #' Eigenvalues and singular values with RSpectra
 #'
@@ -56,7 +56,7 @@ eigs.linear_op <- eigs.lazy_tensor
 #' @exportS3Method RSpectra::svds
 svds.linear_op <- svds.lazy_tensor
 
-# The operator is read once for all products that are asked for.
+# Reads the operator once for all products.
 one_product <- function(op) {
   native <- native_operator(op, 1L)
   function(v, args) as.vector(r_operator_product(native, as.matrix(v)))

@@ -1,4 +1,4 @@
-# solve() and logdet() as entries of the tape: what flows back through a solution is a solution with the same matrix.
+# solve() and logdet() as entries of the tape: the cotangent of a solution is a solution with the same matrix.
 
 # Lowers a system by one level. Returns the lowered system and the values that were traced at its level.
 lowered_system <- function(K, ...) {
@@ -11,7 +11,7 @@ lowered_system <- function(K, ...) {
        given = lapply(given, lowered, level))
 }
 
-# Cotangents of the operands of K from a sum over some of its entries: one job for all of them.
+# Computes cotangents of the operands of K from a sum over some entries of K, in one job for all operands.
 through_sum <- function(system, R) {
   Map(function(g, value) shaped_like(g, plain_value(value)), vjp(R, wrt = system$operands, cotangent = 1),
       system$values)
@@ -26,7 +26,7 @@ through_entries <- function(system, u, v) {
 
 sum_of_entries <- function(system, u, v) reduction((Vi(u) | Vj(v)) * system$K, "sum", index = "ij", call = FALSE)
 
-# Compiles kernels for `columns` columns through entries of K, when numbers flow back.
+# Starts to compile the kernels that carry cotangents of `columns` columns back through entries of K.
 expect_through_entries <- function(system, columns) {
   if (is_op(system$of) || !length(system$operands) || !may_be_compiled(call_options(system$K$settings))) return()
   if (length(traced_operands(system$K))) return()
@@ -53,14 +53,14 @@ solve_node <- function(K, b, ridge, ..., method, precondition, rank, local) {
   })
 }
 
-# The solution for g where that is a multiple of b, as of y'A^-1 y; else NULL.
+# Returns the solution for g if g is a multiple of b, as in y'A^-1 y; else NULL.
 multiple_of_solution <- function(x, b, g) {
   if (is_traced(x) || is_traced(b) || is_traced(g) || length(g) != length(b)) return(NULL)
   by <- sum(g * b) / sum(b^2)
   if (is.finite(by) && max(abs(g - by * b)) <= 1e-14 * max(abs(g))) by * x
 }
 
-# The diagonal of l x', or its sum where one number is wanted.
+# Returns the diagonal of l x', or its sum if one number is wanted.
 diagonal_of_product <- function(l, x, n) {
   if (n == 1) return(sum(l * x))
   products <- l * x
@@ -68,7 +68,7 @@ diagonal_of_product <- function(l, x, n) {
 }
 
 # Solves by traced operations: solutions for the data and for the regressors, then a small dense system. The multiple of
-# the trend that is first taken off the data changes no solution and therefore no derivative.
+# the trend that is first subtracted from the data changes no solution, so it changes no derivative.
 solve_with_trend <- function(K, b, trend, ...) {
   least <- trend %*% qr.coef(qr(plain_value(trend)), plain_value(b))
   b <- b - if (is.null(dim(b))) rearranged(least, as.vector) else least
@@ -77,8 +77,8 @@ solve_with_trend <- function(K, b, trend, ...) {
   of_data - of_trend %*% solve(crossprod(trend, of_trend), crossprod(trend, of_data))
 }
 
-# Records a log-determinant. Of a small matrix the inverse is the derivative. Of a large matrix tr(A^-1 dA) is tr(P^-1
-# dA), which is known if P has neighbours, and the mean of (u - v)'dA v over probes w, with z = G'^-1 w, u = A^-1 z and
+# Records a log-determinant. The derivative for a small matrix is its inverse. For a large one tr(A^-1 dA) is tr(P^-1
+# dA), which is known if P has neighbours, plus the mean of (u - v)'dA v over probes w, with z = G'^-1 w, u = A^-1 z and
 # v = P^-1 z. Without the known part the noise would not vanish as P nears A.
 logdet_node <- function(K, ridge, probes, seed, method, precondition, rank, local, ...) {
   n <- check_square(kernel_tensor(K))
@@ -122,7 +122,7 @@ through_logdet <- function(system, u, v, ridges) {
   c(through_entries(system, u, v), list(diagonal_of_product(u, v, ridges)))
 }
 
-# The cotangents of the trace of P^-1 A for a preconditioner of two parts.
+# Computes the cotangents of the trace of P^-1 A for a preconditioner of landmarks and neighbours.
 through_inverse <- function(system, P, g, ridges) {
   W <- inverse_weights(P, seq_len(P$rank))
   of_operands <- if (length(system$operands)) {
@@ -136,10 +136,10 @@ through_inverse <- function(system, P, g, ridges) {
   lapply(c(of_operands, list(if (ridges == 1) sum(W$diagonal) else W$diagonal)), `*`, g)
 }
 
-# Points whose pairs, some 500 each, are listed together: 200 MB.
+# The number of points whose pairs, some 500 each, are listed together: 200 MB.
 pairs_at_once <- 16384
 
-# The cotangents of the trace of (P^-1 - V V'/p) dP for a preconditioner of low rank, with landmarks held.
+# Computes the cotangents of the trace of (P^-1 - V V'/p) dP for a low-rank preconditioner with constant landmarks.
 through_low_rank <- function(system, P, v, g, ridges) {
   W <- r_low_rank_weights(live_pointer(P), v)
   of_operands <- if (length(system$operands)) {
@@ -159,7 +159,7 @@ sums_at_landmarks <- function(K, W, call = FALSE) {
 
 sum_of_weighted <- function(K, weights, call = FALSE) reduction(K * Vij(weights), "sum", index = "ij", call = call)
 
-# Listed entries of K, weighed.
+# Sums listed entries of K times their weights.
 sum_of_pairs <- function(K, pairs) {
   at <- function(places, name) lazy_operand(new_operand(name, "i", 1L, "integer", places))$formula
   K <- as_masked(K, "entries")

@@ -1,7 +1,7 @@
-# Systems with a trend: regressors beside the kernel, as universal kriging and splines have them.
+# Systems with a trend: regressors beside the kernel, as in universal kriging and splines.
 
-# Regressors F = Q R with orthonormal Q, and data b = F `least` + `left`: what systems are solved for are numbers no
-# larger than they need be, whatever mean the data have.
+# Splits regressors F = Q R with orthonormal Q, and data b = F `least` + `left`, so that the numbers to be solved for
+# are no larger than necessary, whatever mean the data have.
 taken_apart <- function(b, F) {
   q <- qr(F)
   list(Q = qr.Q(q), R = qr.R(q), least = qr.coef(q, b), left = qr.resid(q, b))
@@ -17,13 +17,12 @@ without_trend <- function(x, parts) {
   list(x = x[, mine, drop = FALSE] - of_trend %*% b, b = b, of_trend = of_trend, information = information)
 }
 
-# Coefficients of F.
+# Returns the coefficients of F.
 trend_coefficients <- function(parts, b) parts$least + backsolve(parts$R, b)
 
-# Solves a system with a diagonal that is not all positive. The matrix is not definite, but may be definite for vectors
-# x that are orthogonal to the regressors P. At as many points s as there are regressors, x is given by the other
-# points: x_s = N x_r. In terms of x_r alone the matrix is a formula again, K[r, r] and an inner product of few
-# components.
+# Solves a system whose diagonal is not all positive. The matrix is not definite, but may be definite for vectors x that
+# are orthogonal to the regressors P. At as many points s as there are regressors, x follows from the other points: x_s
+# = N x_r. The matrix for x_r alone is again a formula, K[r, r] plus an inner product of few components.
 solve_reduced <- function(K, b, ridge, P, report, ...) {
   s <- qr(t(P), LAPACK = TRUE)$pivot[seq_len(ncol(P))]
   r <- setdiff(seq_len(nrow(P)), s)

@@ -1,4 +1,4 @@
-# solve() of a lazy tensor: dense where that is small, else conjugate gradients with a preconditioner.
+# solve() of a lazy tensor: dense if the system is small, else conjugate gradients with a preconditioner.
 
 #' Solve a linear system with a kernel matrix
 #'
@@ -91,7 +91,7 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
   reported(structure(shaped_as(x, b), trend = coefficients), found, report)
 }
 
-# Below, a Cholesky factor is quicker than anything else, and exact.
+# Up to this size, a Cholesky factor is the fastest method, and exact.
 small_system <- 2000
 
 solve_dense <- function(K, ridge, b) {
@@ -126,7 +126,7 @@ solve_report <- function(x) {
   report
 }
 
-# A solution, with its report where that is asked for.
+# Returns a solution, with its report if `asked`.
 reported <- function(x, report, asked) {
   if (isFALSE(report$converged)) warn_of_convergence(report)
   if (asked) attr(x, "report") <- structure(report, class = "kernweave_report")
@@ -150,7 +150,7 @@ print.kernweave_report <- function(x, ...) {
   invisible(x)
 }
 
-# In one line, since str() of a solution shows its attributes.
+# Prints one line, since str() of a solution shows its attributes.
 #' @export
 str.kernweave_report <- function(object, ...) cat(" <solve report>", object$method, "\n")
 
@@ -164,7 +164,7 @@ plot.kernweave_report <- function(x, ...) {
   invisible(x)
 }
 
-# Systems of each batch; right-hand sides may be the same for all.
+# Solves the system of each batch; right-hand sides may be the same for all batches.
 solve_batches <- function(K, b, ...) {
   batches <- K$extent[-(1:2)]
   if (is_traced(b) || length(traced_operands(K))) {

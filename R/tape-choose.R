@@ -1,5 +1,5 @@
-# Functions that choose among traced values by comparing them: extremes, order, ifelse(). The values of the point
-# choose; among equal ones the first wins.
+# Functions that choose among traced values by comparing them: extremes, order, ifelse(). The present values decide; the
+# first of equal values wins.
 
 choosing_functions <- list(
   max = function(..., na.rm = FALSE) extreme(base::max, which.max, ..., na.rm = na.rm),
@@ -13,7 +13,7 @@ choosing_functions <- list(
   pmax = function(..., na.rm = FALSE) extremes(base::pmax, ..., na.rm = na.rm),
   pmin = function(..., na.rm = FALSE) extremes(base::pmin, ..., na.rm = na.rm),
 
-  # If no element of `test` needs a side, the side is not looked at, as in base R.
+  # As in base R, a side is not evaluated if no element of `test` needs it.
   ifelse = function(test, yes, no) {
     test <- plain_value(test)
     sides <- list(if (any(as.logical(test), na.rm = TRUE)) yes else NA,
@@ -36,7 +36,7 @@ extreme <- function(f, which_one, ..., na.rm) {
   if (is_traced(parts[[part]])) take(parts[[part]], at - sum(sizes[seq_len(part - 1L)])) else take(join(parts), at)
 }
 
-# Looked at from the last to the first, so that the first of those that are the extreme one wins.
+# Goes from the last argument to the first, so that the first of equal extremes wins.
 extremes <- function(f, ..., na.rm) {
   parts <- list(...)
   if (highest_level(parts) == 0L) return(f(..., na.rm = na.rm))

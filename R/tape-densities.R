@@ -1,6 +1,6 @@
-# Densities, distribution functions and quantiles of traced values: one row a distribution.
+# Densities, distribution functions and quantiles of traced values: a row for each distribution.
 
-# The slope of the logarithm of the density, or of the probability, in each argument.
+# The slopes of the logarithm of the density, or of the probability, in each argument.
 density_slopes <- list(
   norm = alist(x = -(x - mean) / sd^2, mean = (x - mean) / sd^2, sd = ((x - mean)^2 / sd^2 - 1) / sd),
   lnorm = alist(x = -(1 + (log(x) - meanlog) / sdlog^2) / x, meanlog = (log(x) - meanlog) / sdlog^2,
@@ -31,9 +31,8 @@ density_slopes <- list(
                     mu = x * inverse_or_zero(mu) - (x + size) / (size + mu))
 )
 
-# The slope of the distribution function in each parameter, over the density at q, which is its slope in q. With the
-# opposite sign it is that of the quantile q. Parameters without a closed form are not there. Counts are steps, flat in
-# q.
+# The slopes of the distribution function in each parameter, divided by the density at q. With the opposite sign they
+# are the slopes of the quantile q. Parameters without a closed form have no row. Counts are steps, flat in q.
 distribution_slopes <- list(
   norm = alist(mean = -1, sd = -(q - mean) / sd),
   lnorm = alist(meanlog = -q, sdlog = -q * (log(q) - meanlog) / sdlog),
@@ -53,8 +52,8 @@ steps <- c("pois", "binom")
 
 # --- functions from rows ----------------------------------------------------------------------------------------
 
-# The parts of g that go through a density, a distribution function, a quantile. Ratios of densities stay where
-# densities vanish.
+# The parts of g that flow through a density, a distribution function and a quantile. Ratios of densities stay finite
+# where densities vanish.
 density_helpers <- list(
   through_density = function(g, r, log) if (log) g else g * r,
   through_tail = function(g, r, log_density, lower.tail, log.p) {
@@ -80,7 +79,7 @@ density_functions <- function() {
   c(made, unlist(lapply(names(distribution_slopes), tail_functions), recursive = FALSE))
 }
 
-# The distribution function, and the quantile where there is one.
+# Makes the distribution function, and the quantile unless the distribution is of counts.
 tail_functions <- function(name) {
   slopes <- distribution_slopes[[name]]
   parameters <- as.list(as_arguments(parameters_of(stats_function(paste0("p", name)))))[-1]
@@ -100,7 +99,7 @@ tail_functions <- function(name) {
 
 with_q <- function(formula, q) eval(call("substitute", formula, list(q = q)))
 
-# A function of stats with its adjoints; `rate` is the default of `scale`, and a density that is not central has no row.
+# Makes a function of stats with its adjoints. `rate` sets the default of `scale`; noncentral densities have no row.
 distribution_function <- function(name, through) {
   f <- stats_function(name)
   arguments <- c(names(formals(f))[1], parameters_of(f), intersect(names(formals(f)), c("log", "lower.tail", "log.p")))

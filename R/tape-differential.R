@@ -1,4 +1,4 @@
-# Derivatives of formulas, pair by pair: formulas again, to be reduced like others.
+# Derivatives of formulas, pair by pair: again formulas, to be reduced like other formulas.
 
 #' Derivatives of a formula at each pair
 #'

@@ -1,7 +1,7 @@
-# A user's function, with the overlay between it and its environment: what it calls knows traced values, and so does
-# what functions of the user's own call in their turn. The functions themselves stay as they are.
+# Puts the overlay between a user's function and its environment, so that functions called in it know traced values, and
+# likewise in the user's own functions that it calls. The functions themselves stay unchanged.
 
-# A copy of f that looks for functions in layers first. `made` holds the layers made so far, one for each environment.
+# Returns a copy of f that looks for functions in layers first. `made` holds the layers, one for each environment.
 enclose <- function(f, made = new_layers(f)) {
   if (is.primitive(f)) return(f)
   if (methods::is(f, "standardGeneric")) return(overlay[[f@generic]] %or% f)
@@ -20,7 +20,7 @@ new_layers <- function(f) {
 }
 
 # Returns the layer over an environment. From outside in: the overlay, the user's own functions, and the user's values
-# that have a name of the overlay. Without the last, R would find the function in place of the value.
+# that share a name with the overlay. Without these values, R would find the overlay's function instead.
 layer_over <- function(environment, made) {
   for (layer in made$layers) if (identical(layer$environment, environment)) return(layer)
   functions <- list2env(as.list(overlay, all.names = TRUE), parent = environment)
@@ -49,7 +49,7 @@ add_names <- function(layer, f, made) {
   }
 }
 
-# Functions of packages dispatch or fail loudly; those of the user's package are the user's.
+# Package functions dispatch or fail loudly; functions of the user's own package count as the user's.
 is_own <- function(f, home) {
   if (isS4(f)) return(FALSE)
   place <- environment(f)

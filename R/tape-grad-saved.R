@@ -1,4 +1,4 @@
-# The saved operands of a gradient: results, norms and products of the forward pass, which other reductions compute.
+# The saved operands of a gradient: results, norms and products of the forward pass, computed by other reductions.
 
 # Returns the arguments of the engine's gradient rows: the formulas, and the saved operands of the forward pass.
 reduced_form <- function(R, output) {
@@ -15,13 +15,13 @@ reduced_form <- function(R, output) {
   if (saves == "winners" && output$value$type[1] > 1) {
     abort("unsupported", "the gradient of ", output$label, "() of a formula of several components is not built yet")
   }
-  # Whether the pair is the first, the second, ... of a list of K results.
+  # Tells whether the pair is the first, the second, ... of a list of K results.
   listed <- if (saves == "winners") winner_here(R, output)
   list(value = output$value, weight = output$weight, op = output$op, result = result, saved = saved$formula,
        here = here, listed = listed)
 }
 
-# Another reduction of a formula over the same pairs.
+# Makes another reduction of a formula over the same pairs.
 beside <- function(R, output, op, value = output$value, K = 1L) {
   R$outputs <- list(list(value = value, weight = NULL, op = op, keep = output$keep, K = K,
                          finish = finish_of(reduction_row(op), ""), label = op))
@@ -29,7 +29,7 @@ beside <- function(R, output, op, value = output$value, K = 1L) {
   R
 }
 
-# Makes a value once for a reduction. All its derivatives have the same operand, which is then computed once for all.
+# Makes a value once for a reduction, so that all its derivatives share one operand, which is computed once.
 kept_with <- function(R, name, make) {
   known <- R$cache$saved[[name]]
   if (!is.null(known) && identical(known$settings, R$settings)) return(known$value)
@@ -38,12 +38,12 @@ kept_with <- function(R, name, make) {
   value
 }
 
-# The result of a reduction of one output, as an operand.
+# Returns the result of a reduction with one output as an operand.
 saved_result <- function(R, name) kept_with(R, "result", function() saved_operand(R, NULL, name, R$outputs[[1]]$keep))
 
-# Computes the product of the other values for each value that is 0. If just one value is 0: the product of all values
-# that are not 0. If two values x and y are 0: this product times y = (x + y) - x, which is 0, but not of slope 0. If
-# more values are 0, each product of others has two factors 0 left.
+# Computes the product of the other values for each value that is 0. If one value is 0: the product of all values that
+# are not 0. If two values x and y are 0: this product times y = (x + y) - x, which is 0, but whose slope is not 0. If
+# more values are 0: 0, since each product of others keeps two factors 0.
 product_of_others <- function(R, output) {
   zero <- number_formula(0)
   is_zero <- r_apply("Equal", list(output$value, zero), NULL)
@@ -56,13 +56,13 @@ product_of_others <- function(R, output) {
   lazy_if(zeros == 1, others, lazy_if(zeros == 2, others * other, 0))
 }
 
-# An operand shaped like another whose data are the result of R.
+# Makes an operand shaped like another, whose data are the result of R.
 saved_like <- function(operand, name, R) {
   new_operand(name, operand$axis, operand$width, "real", from = list(reduction = R, part = NULL, flat = FALSE))
 }
 
-# The saved results that move with the targets, those that R reads and those behind them, each before those that it is
-# made of. One that is flat has no slope where it is read first: the sum of squares about a mean is least at the mean.
+# Returns the saved results that depend on the targets, read by R or by such results, each before the saved results that
+# it reads. A flat one has no slope where R reads it: the sum of squares about a mean is least at the mean.
 moving_saved <- function(R, targets) {
   order <- still <- list()
   moves <- function(operand) {

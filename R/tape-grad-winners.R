@@ -1,7 +1,7 @@
-# Minima and their like have the derivatives of the formula at the winners, the pairs that hold the smallest values.
+# Minima and similar reductions have the derivatives of the formula at the winners, the pairs with the smallest values.
 
-# The smallest values as a sum of one term each, the formula gathered at the winners: its derivatives go through no
-# other pair. Only where there is something to gather; else pairs are told by winner_here().
+# Writes the smallest values as a sum of one term each: the formula gathered at the winners, so that derivatives visit
+# no other pair. If nothing can be gathered, winner_here() marks the pairs.
 at_winners <- function(R) {
   check_winners(R)
   if (!is.null(R$groups) || isTRUE(R$all_pairs)) return(R)
@@ -19,7 +19,7 @@ at_winners <- function(R) {
 
 saves_of_winners <- c("winner", "nan_or_winner", "winners")
 
-# Positions along outer axes that are folded are not told by a pair.
+# Refuses folded outer axes, since a pair does not know positions along them.
 check_winners <- function(R) {
   if (is.null(R$settings$folded)) return(invisible())
   for (output in R$outputs) {
@@ -42,7 +42,7 @@ can_be_gathered <- function(R, output) {
 
 folded_side <- function(output) if (output$keep == "i") 2L else 1L
 
-# The value at the k-th of the smallest, 0 where there are fewer.
+# Returns the formula at the k-th smallest value, 0 if there are fewer values.
 value_at_winner <- function(output, search, k) {
   number <- function(places) {
     operand <- new_operand("winner", kept_axis(output$keep), 1L, "integer")
@@ -54,7 +54,7 @@ value_at_winner <- function(output, search, k) {
   r_apply("Select", list(there, value, number_formula(0)), NULL)
 }
 
-# True at the pair that holds the smallest value, or one of the K smallest: its row number is the saved one.
+# True at the pair with the smallest value, or with one of the K smallest: its row number is the saved number.
 winner_here <- function(R, output) {
   if (output$keep == "none" && is.na(R$extent[1])) {
     abort("no_data", "the gradient of a minimum over both axes needs data")
@@ -81,7 +81,7 @@ search_of <- function(R, output) {
 
 where_listed <- function(form, value) r_apply("Select", list(form$listed, value, number_formula(0)), NULL)
 
-# Pairs that are none of the results are left out, not multiplied by 0: their slopes may be infinite.
+# Excludes pairs that are not among the results; multiplying by 0 would fail, since their slopes may be infinite.
 at_listed <- function(form) {
   winning <- form$listed %or% if (is_by_component(form)) form$here
   if (!is.null(winning)) {
@@ -90,7 +90,7 @@ at_listed <- function(form) {
   form
 }
 
-# Each pair has the cotangents of the results that it is; of several components, of those of which it is the winner.
+# Gives each pair the cotangents of its results; with several components, of the components of which it is the winner.
 shared_out <- function(form, g) {
   if (!is.null(form$listed)) return(r_apply("Sum", list(where_listed(form, g)), NULL))
   if (is_by_component(form)) r_apply("Select", list(form$here, g, number_formula(0)), NULL) else g

@@ -1,4 +1,4 @@
-# Derivatives of reductions. The formulas come from the engine; here they become jobs and results.
+# Derivatives of reductions. The engine gives the formulas; here they become jobs and results.
 
 #' Derivatives of a reduction
 #'
@@ -91,8 +91,8 @@ jvp.lazy_reduction <- function(f, wrt, tangent = NULL, call = TRUE, ...) {
   if (call) run_reduction(R) else R
 }
 
-# Reverse mode: the gradients of operands, a group of results for each. `cotangents`: an operand for each group of
-# results of f, or for each of its results; or NULL.
+# Reverse mode: computes the gradients of operands, a group of results for each operand. `cotangents`: an operand for
+# each group of results of f, or for each of its results; or NULL.
 pulled_back <- function(f, targets, cotangents) {
   if (is.null(f$results)) return(pulled_one(f, targets, cotangents))
   back <- Map(function(member, g) pulled_one(member, targets, list(g)), members_of(f), cotangents)
@@ -117,7 +117,7 @@ pulled_one <- function(f, targets, cotangents) {
   f <- at_winners(f)
   saved <- moving_saved(f, targets)
   all <- c(targets, saved)
-  if (!is.null(f$derivative)) {  # formulas that are not computed any more have operands that are differentiated
+  if (!is.null(f$derivative)) {  # targets may be operands of formulas that are no longer computed
     behind <- c(list(f), lapply(saved, function(operand) operand$from$reduction))
     f$extents <- c(f$extents, do.call(c, lapply(behind, function(R) formulas_of(R$outputs))))
   }
@@ -130,7 +130,7 @@ pulled_one <- function(f, targets, cotangents) {
   gradient_reduction(f, terms[seq_along(targets)], targets)
 }
 
-# The terms of sums that flow back into each target from the formulas of f alone.
+# Returns the terms of sums that flow back into each target from the formulas of f alone.
 terms_back <- function(f, targets, cotangents) {
   terms <- rep(list(list()), length(targets))
   for (group in which(!vapply(cotangents, is.null, NA))) {
@@ -146,7 +146,7 @@ terms_back <- function(f, targets, cotangents) {
   terms
 }
 
-# The terms of each target added up, in a result shaped like it.
+# Adds up the terms of each target, in a result shaped like the target.
 gradient_reduction <- function(f, terms, targets) {
   outputs <- riding_along(lapply(do.call(c, terms), function(term) {
     sum_output(term$value, term$keep, term$finish, term$rows, term$transposed)
@@ -154,7 +154,7 @@ gradient_reduction <- function(f, terms, targets) {
   first <- cumsum(lengths(terms)) - lengths(terms)
   as_group <- function(before, n, target) list(outputs = before + seq_len(n), like = target)
   groups <- Map(as_group, first, lengths(terms), targets)
-  # Axes that f folds as outer ones are added up by whoever has the results.
+  # The caller adds up the results over the axes that f folds as outer axes.
   settings <- f$settings[names(f$settings) != "folded"]
   R <- new_reduction(outputs, f$extent, if (length(settings)) settings, f$pairs, groups,
                      c(f$extents, Filter(Negate(is.null), lapply(outputs, `[[`, "rows"))))
@@ -163,8 +163,8 @@ gradient_reduction <- function(f, terms, targets) {
   R
 }
 
-# The engine goes through the pairs once for what keeps i, and once for what keeps j. What keeps neither, a parameter's
-# gradient, goes with one of them, and is added up at the end: a sum for each lane takes no state of its own.
+# The engine passes over the pairs once for outputs that keep i, and once for outputs that keep j. Outputs that keep
+# neither (gradients of parameters) join one of these passes and are added up at the end, without a state for each lane.
 riding_along <- function(outputs) {
   keeps <- vapply(outputs, `[[`, "", "keep")
   other <- intersect(c("j", "i"), keeps)
@@ -172,7 +172,7 @@ riding_along <- function(outputs) {
   outputs
 }
 
-# Forward mode: what a forward pass saved moves along a tangent that is the derivative of its own reduction.
+# Forward mode: a saved result of the forward pass moves along the derivative of its own reduction as its tangent.
 pushed_forward <- function(f, targets, tangents) {
   if (!is.null(f$results)) {
     R <- joined(lapply(members_of(f), pushed_forward, targets, tangents), f$results, f)
@@ -201,7 +201,7 @@ moved_outputs <- function(f, targets, tangents) {
   R
 }
 
-# Operands by themselves or by name.
+# Checks `wrt`: operands, or names of operands.
 check_wrt <- function(wrt, R) {
   known <- Filter(function(operand) !operand$literal, r_operands(c(formulas_of(R$outputs), R$extents)))
   if (is_lazy(wrt) || is.character(wrt)) wrt <- as.list(if (is_lazy(wrt)) list(wrt) else wrt)
@@ -236,7 +236,7 @@ check_real <- function(operand) {
   operand
 }
 
-# One cotangent for each group of results.
+# Returns one cotangent for each group of results.
 cotangent_list <- function(R, cotangent) {
   if (is.null(R$results) && (is.null(R$groups) || R$single)) return(list(cotangent))
   n <- length(R$groups %or% R$outputs)
@@ -248,8 +248,8 @@ cotangent_list <- function(R, cotangent) {
   cotangent
 }
 
-# The operand that holds a group's cotangent: shaped like the operand the group is the gradient of, or
-# along the axis a plain reduction keeps.
+# Returns the operand with a group's cotangent: shaped like the operand that the group is a gradient of, or along the
+# axis that a plain reduction keeps.
 cotangent_operand <- function(R, group, cotangent, call) {
   like <- R$groups[[group]]$like
   plain <- R$outputs[[if (is.null(R$groups)) group else 1]]
@@ -268,7 +268,7 @@ cotangent_operand <- function(R, group, cotangent, call) {
   bearing(operand, cotangent)
 }
 
-# The cotangent as one output sees it: along the axis it keeps, or read at the rows it is scattered to.
+# Returns the cotangent for one output: along the axis that it keeps, or read at the rows to which it is scattered.
 cotangent_at <- function(g, output) {
   along <- g$formula$args$axis
   if (along == "param") return(g$formula)

@@ -1,4 +1,4 @@
-# Derivatives of R functions: arguments become traced values, the result's history is read backwards.
+# Derivatives of R functions: arguments become traced values, and the history of the result is read backwards.
 
 #' Derivatives of R functions (automatic differentiation)
 #'
@@ -89,7 +89,7 @@ hessian <- function(f, wrt = NULL) {
   derivative_function(f, function(arguments) hessian_of(second_order(f, arguments, wrt)))
 }
 
-# The history of one gradient is read once for each number.
+# Reads the history of one gradient once for each of its numbers.
 hessian_of <- function(second) {
   run <- second$run
   row <- function(g, k) flat(run, cotangents(run, replace(0 * plain_value(g), k, 1), g))
@@ -102,7 +102,7 @@ hessian_of <- function(second) {
   H
 }
 
-# The gradient as functions of arguments that are traced themselves.
+# Computes the gradient as a function of arguments that are traced themselves.
 second_order <- function(f, arguments, wrt) {
   run <- start_run(f, arguments, wrt)
   inner <- one_number(deeper(traced_run(f, run$arguments, names(run$inputs))))
@@ -181,7 +181,7 @@ call_with_rule <- function(f, pullback, arguments) {
   })
 }
 
-# Parts under the names of the arguments are theirs, others come as the arguments do.
+# Matches parts to arguments: by name if they have the arguments' names, else in the order of the arguments.
 cotangents_by_name <- function(parts, arguments) {
   known <- names(arguments)
   by_name <- length(names(parts)) && all(nzchar(known)) && all(names(parts) %in% known) && !anyDuplicated(names(parts))

@@ -1,10 +1,10 @@
-# The lazy side of the tape. An operand made of a traced value remembers it as `traced`, and a reduction with such
-# operands is one entry of the tape: its value is that of the plain reduction, what flows back is the vector-Jacobian
-# product of all its traced operands in one job, a template itself, with the cotangent as one more input.
+# Lazy tensors on the tape. An operand made from a traced value remembers the value as `traced`, and a reduction with
+# such operands is one entry of the tape. Its value is the value of the plain reduction; its pull is the vector-Jacobian
+# product of all traced operands in one job, which is itself a template, with the cotangent as one more input.
 
 # --- operands ---------------------------------------------------------------------------------------------------
 
-# The operands of a formula or a reduction that were made of traced values.
+# Returns the operands of a formula or a reduction that were made from traced values.
 traced_operands <- function(F) {
   formulas <- if (is_lazy(F)) list(F$formula) else c(F$extents, formulas_of(F$outputs))
   Filter(is_bearing, r_operands(formulas))
@@ -12,13 +12,13 @@ traced_operands <- function(F) {
 
 # --- entries ----------------------------------------------------------------------------------------------------
 
-# A reduction some of whose operands were made of traced values.
+# Computes a reduction with operands that were made from traced values.
 reduction_node <- function(R) {
   found <- template_of(R)
   dropped(template_value(found$template, lapply(found$operands, value_borne), found$operands), R)
 }
 
-# A prepared reduction on data of its free operands, some of them traced.
+# Computes a prepared reduction for data of its free operands, some of them traced.
 prepared_node <- function(R, free, given) {
   found <- own_template(R)
   owners <- found$operands
@@ -33,13 +33,13 @@ prepared_node <- function(R, free, given) {
 
 value_borne <- function(operand) operand$traced %or% operand$data
 
-# The results of a template for values of any level.
+# Returns the results of a template for values of any level.
 template_value <- function(template, values, owners) {
   level <- highest_level(values)
   if (level == 0L) return(plain_run(template, values, owners))
   inner <- lapply(values, lowered, level)
   out <- template_value(template, inner, owners)
-  # Places, counts and truths do not vary smoothly.
+  # Places, counts and logical values do not vary smoothly.
   smooth <- function(output) output$finish$results != "index" && output$value$type[2] != kind_codes[["logical"]]
   if (!all(vapply(template$reduction$outputs, smooth, NA))) return(out)
   traced <- which(vapply(values, level_of, 0L) == level)
@@ -58,7 +58,7 @@ flow_back <- function(template, values, places, cotangents, owners, out = NULL) 
   unname(template_value(step$template, values, c(owners, vector("list", length(values) - length(owners)))))
 }
 
-# `back` takes a list of cotangents, one for each result of the reduction, NULL where there is none.
+# `back` takes a list with the cotangent of each result of the reduction, NULL for a result without one.
 record_results <- function(R, parents, out, back) {
   if (is.null(R$groups) || R$single) {
     record_value <- function(value) record(parents, value, function(g) back(list(shaped_like(g, value))))
@@ -66,14 +66,14 @@ record_results <- function(R, parents, out, back) {
     out$value <- record_value(out$value)
     return(out)
   }
-  # Several results have one entry between them, whose cotangent is those of the results, so that one job serves all.
+  # Several results share one entry, whose cotangent is the list of their cotangents, so that one job serves all.
   together <- record(parents, out, function(g) back(unclass(g)))
   for (k in seq_along(out)) out[[k]] <- record(list(together), out[[k]], part_of_cotangent(k, length(out), out[[k]]))
   out
 }
 
 part_of_cotangent <- function(k, n, value) {
-  k; value  # of this turn of a loop
+  k; value  # forces the values of this turn of a loop
   function(g) {
     parts <- vector("list", n)
     parts[[k]] <- shaped_like(g, value)
@@ -90,8 +90,8 @@ part_of_cotangent <- function(k, n, value) {
   e1
 }
 
-# The template of what flows back to some inputs of another, by their places, from cotangents of some of its results.
-# Its inputs are those of the other, these cotangents, and, where the derivative reads it, the result.
+# Returns the template of the cotangents of some inputs of a template, by their places, given the cotangents of some of
+# its results. Its inputs are the template's inputs, these cotangents and, if the derivative reads it, the result.
 step_back <- function(template, traced, given) {
   R <- template$reduction
   name <- paste(c(traced, "of", given), collapse = " ")
@@ -115,8 +115,8 @@ beside_lazy <- function(f, name) {
   function(...) if (any(vapply(list(...), stands_for_matrix, NA))) f(...) else otherwise(...)
 }
 
-# A formula whose operands were made of the values one below a level, in place of those that were made of values of it;
-# with these operands, in the order of traced_operands().
+# Replaces the operands of a formula that hold values of this level by operands of the values one level below. Returns
+# the formula and these operands, in the order of traced_operands().
 lowered_formula <- function(F, level) {
   operands <- Filter(function(operand) level_of(operand$traced) == level, traced_operands(F))
   lower <- lapply(operands, function(operand) {
@@ -127,7 +127,7 @@ lowered_formula <- function(F, level) {
   list(F = F, operands = lapply(lower, lazy_operand))
 }
 
-# A lazy tensor with the numbers of its traced operands alone.
+# Returns a lazy tensor with the plain numbers of its traced operands.
 plain_tensor <- function(K) {
   while (length(operands <- traced_operands(K))) {
     K <- lowered_formula(K, highest_level(lapply(operands, `[[`, "traced")))$F

@@ -1,6 +1,6 @@
 # Linear algebra of traced values: dense matrices, by the usual adjoints.
 #
-# A matrix that must be symmetric has a symmetric cotangent, though LAPACK looks at one triangle alone.
+# A symmetric argument has a symmetric cotangent, even though LAPACK reads only one triangle.
 
 matrix_functions <- list(
   multiply = list(base::`%*%`, alist(x = g %*% t(columns(y, ncol(r))), y = t(rows(x, nrow(r))) %*% g)),
@@ -31,7 +31,7 @@ matrix_functions <- list(
 )
 
 matrix_helpers <- list(
-  # A vector beside a matrix is a row or a column, as the result has it.
+  # A vector beside a matrix is a row or a column, to fit the result.
   rows = function(x, n) if (is.matrix(x)) x else matrix(x, nrow = n),
   columns = function(x, n) if (is.matrix(x)) x else matrix(x, ncol = n),
 
@@ -81,7 +81,7 @@ triangular_solution <- function(a, b, k, upper, turned) {
 
 leading <- function(x, k) if (k == ncol(x) && k == nrow(x)) x else x[seq_len(k), seq_len(k), drop = FALSE]
 
-# LAPACK's complaint as a condition that an optimiser may expect.
+# Turns LAPACK's error into a condition that an optimiser may expect.
 definite <- function(factor) {
   tryCatch(factor, error = function(e) {
     abort("indefinite", "chol(): the matrix is not positive definite: ", message_of(e))

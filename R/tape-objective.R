@@ -1,4 +1,4 @@
-# An R function as optimisers want it: of one vector, with its gradient, which reads the history that the value left.
+# An R function in the form for optimisers: of one vector, with its gradient from the history of the value.
 
 #' Prepare a function for an optimiser
 #'
@@ -72,7 +72,7 @@ check_start_names <- function(names, f) {
   if (length(unknown)) abort("input", "`start`: `f` has no argument `", unknown[1], "`", near_hint(unknown[1], known))
 }
 
-# Numbers in the places of the inputs, all else as it was.
+# Puts numbers in the places of the inputs, and leaves all else unchanged.
 put_in <- function(run, par) {
   n <- sum(lengths(run$leaves))
   if (!is.numeric(par)) abort("input", "`par` must be numbers, not ", describe(par))
@@ -85,8 +85,8 @@ put_in <- function(run, par) {
   })
 }
 
-# The run at a point, kept until another point is asked for; NULL where a matrix is not positive definite, or a number
-# out of range.
+# Keeps the run at a point until another point is asked for; the run is NULL if a matrix is not positive definite, or a
+# number out of range.
 keep_last <- function(run) {
   last <- list()
   told <- FALSE

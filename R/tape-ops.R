@@ -1,7 +1,7 @@
-# Operators and mathematics of traced values: one row a function, its adjoint as a formula of traced values.
+# Operators and mathematical functions of traced values: a row for each function, with its adjoint as a formula.
 #
-# In an adjoint g is the cotangent of the result r, and x and y are the arguments; all are one level down. Where nothing
-# flows back it is NULL. Functions are looked up in the overlay, so that an adjoint is traced where its values are.
+# In an adjoint, g is the cotangent of the result r, and x and y are the arguments; all are one level down. An adjoint
+# is NULL if nothing flows back. Functions are looked up in the overlay, so that an adjoint of traced values is traced.
 
 binary_adjoints <- list(
   "+" = alist(x = g, y = g),
@@ -16,7 +16,7 @@ binary_adjoints <- list(
   signif = alist(x = NULL, y = NULL)
 )
 
-# Comparisons and what is made of them are plain: `if` and `which` take the branch of the point.
+# Comparisons give plain values: `if` and `which` take the branch of the present values.
 comparisons <- list("==" = `==`, "!=" = `!=`, "<" = `<`, "<=" = `<=`, ">" = `>`, ">=" = `>=`, "&" = `&`, "|" = `|`)
 
 math_adjoints <- alist(
@@ -35,7 +35,7 @@ math_adjoints <- alist(
 
 # --- methods ------------------------------------------------------------------------------------------------------
 
-# Computes what trace_call() would, written out since loops spend their time here.
+# Does the work of trace_call(), written out for speed in loops.
 traced_operator <- function(symbol, x, y) {
   rule <- .subset2(rules$binary, symbol)
   if (is.null(rule)) return(.subset2(comparisons, symbol)(plain_value(x), plain_value(y)))
@@ -64,7 +64,7 @@ traced_sign <- function(symbol, x) {
 Math.kernweave_traced <- function(x, ...) {
   if (...length()) return(traced_operator(.Generic, x, ..1))
   rule <- .subset2(rules$math, .Generic)
-  if (is.null(rule)) {  # cummax() and cummin(): each place is that of the winner so far, the first of equal ones
+  if (is.null(rule)) {  # each place takes the winner so far, the first of equal ones
     so_far <- get(.Generic, baseenv())(plain_value(x))
     is_new <- c(TRUE, so_far[-1] != so_far[-length(so_far)])[seq_along(so_far)]
     return(take(x, structure(cummax(ifelse(is_new, seq_along(so_far), 0L)), names = names(so_far))))
@@ -78,13 +78,13 @@ Math.kernweave_traced <- function(x, ...) {
 
 # --- singular points: a comparison with 0 is a plain number, so these have derivatives of any order ---------------
 
-# 1 / x, and 0 at 0: sqrt(x) and |x| are taken to be flat at 0.
+# Returns 1 / x, and 0 at 0: sqrt(x) and |x| are taken to be flat at 0.
 inverse_or_zero <- function(x) (x != 0) / (x + (x == 0))
 
-# log(x), and 0 at 0: for x^y log(x).
+# Returns log(x), and 0 at 0, for x^y log(x).
 log_or_zero <- function(x) log(x + (x == 0))
 
-# x^(y - 1) for y x^(y - 1); at 0 it is 0 for exponents from 0 to less than 1, of which one half is a square root.
+# Returns x^(y - 1), for y x^(y - 1); at x = 0 returns 0 for exponents 0 <= y < 1, such as 1/2 of a square root.
 power_below <- function(x, y) {
   if (isTRUE(all(y >= 1))) return(x^(y - 1))
   flat <- x == 0 & y >= 0 & y < 1

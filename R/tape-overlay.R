@@ -1,25 +1,25 @@
 # The overlay: functions of base R and stats that know traced values, put between a user's function and its own
 # environment. Nothing is masked for anybody else.
 
-# Functions under the names of base R's, and behind them those that only adjoints and the overlay use.
+# The functions with names of base R and stats, and behind them the functions that only adjoints and the overlay use.
 backstage <- new.env(parent = topenv())
 overlay <- new.env(parent = backstage)
 
 # The rules that Ops and Math look up: the function of plain numbers, and the adjoint of each argument.
 rules <- new.env(parent = emptyenv())
 
-# Functions of base R and stats that are written in R: looked up in the overlay, they know traced values as they stand.
+# Functions of base R and stats that are written in R: with the overlay as environment, they work on traced values.
 reenclosed <- list(
   base = c("append", "apply", "diag<-", "mapply", "margin.table", "marginSums", "outer", "prop.table", "proportions",
            "Reduce", "replace", "sapply", "simplify2array", "sweep", "tapply", "Vectorize"),
   stats = c("cov2cor", "dmultinom", "mahalanobis", "sd", "toeplitz")
 )
 
-# The methods that are looked up in the overlay if an argument is traced.
+# Methods that run in the overlay if an argument is traced.
 reenclosed_methods <- c(kronecker = ".kronecker", "%x%" = ".kronecker", "%o%" = "outer", scale = "scale.default",
                         seq = "seq.default")
 
-# Functions that look at numbers alone: their results have no derivative, and need none.
+# Functions that read only the numbers: their results have no derivative, and need none.
 of_numbers <- c("all.equal", "attr", "attributes", "cat", "class", "findInterval", "identical", "is.atomic",
                 "is.double", "is.environment", "is.object", "is.recursive", "is.unsorted", "is.vector", "match",
                 "message", "mode", "oldClass", "order", "paste", "paste0", "rank", "sprintf", "storage.mode", "typeof",
@@ -47,7 +47,7 @@ fill_overlay <- function() {
   fill(overlay, lazy_versions, beside_lazy)
 }
 
-# A function that is called with its package is looked up here, too.
+# Looks up a function written with its package, such as stats::sd, in the overlay, too.
 qualified <- function(pkg, name) {
   package <- as.character(substitute(pkg))
   name <- as.character(substitute(name))
@@ -55,7 +55,7 @@ qualified <- function(pkg, name) {
   if (is.null(known)) getExportedValue(package, name) else known
 }
 
-# Entries made of the values and names of a list.
+# Fills an environment with make(value, name) for each entry of a list.
 fill <- function(environment, entries, make = function(entry, name) entry) {
   list2env(Map(make, entries, names(entries)), environment)
 }
@@ -71,7 +71,7 @@ where_traced <- function(f, otherwise) {
   function(...) if (highest_level(list(...)) == 0L) otherwise(...) else f(...)
 }
 
-# A function under the formals of f, with a history where an argument has one.
+# Makes a function with the formals of f, whose result has a history if an argument has one.
 rule_function <- function(f, adjoints, name, formals = NULL) {
   if (is.null(formals)) formals <- formals(args(f))
   adjoints <- lapply(adjoints, adjoint_function, names(formals))
@@ -79,12 +79,12 @@ rule_function <- function(f, adjoints, name, formals = NULL) {
   as.function(c(formals, body), envir = list2env(list(f = f, adjoints = adjoints), parent = topenv()))
 }
 
-# The cotangent of one argument, from that of the result, the result and all arguments.
+# Makes the function that computes the cotangent of one argument from g, r and all arguments.
 adjoint_function <- function(formula, arguments) {
   arguments <- c("g", "r", arguments)
   formals <- structure(rep(list(quote(expr = )), length(arguments)), names = arguments)
   as.function(c(formals, list(formula)), envir = overlay)
 }
 
-# list(x = x, y = y)
+# Returns the call list(x = x, y = y).
 as_arguments <- function(names) as.call(c(quote(list), structure(lapply(names, as.name), names = names)))

@@ -1,8 +1,8 @@
-# Errors of base R about traced values, translated: here the derivative would be lost. The condition names the function
+# Translates errors of base R about traced values: here the derivative would be lost. The condition names the function
 # that the user's code called.
 
 explain_loss <- function(e, home) {
-  # An argument that was not given is missing, whoever asks for it.
+  # A missing argument is the user's error, whoever asks for it.
   missing <- gettext("argument \"%s\" is missing, with no default", domain = "R")
   if (inherits(e, "kernweave_error") || grepl(sub("%s", ".*", missing, fixed = TRUE), message_of(e))) return()
   culprit <- culprit_call(e, home)
@@ -18,8 +18,8 @@ explain_loss <- function(e, home) {
 instead_of <- c(`for` = "go over seq_along(x) and take x[k]", `if` = "write the comparison out",
                 `while` = "write the comparison out", `:` = "whole numbers have no derivative")
 
-# Outwards from the error, the last call before the user's own code if that handed over something traced; where there is
-# none, it was a primitive function, which has no frame.
+# Returns, going outwards from the error, the last call before the user's own code, if it was given a traced value. If
+# there is none, the call was of a primitive function, which has no frame.
 culprit_call <- function(e, home) {
   found <- NULL
   parents <- sys.parents()
@@ -32,7 +32,7 @@ culprit_call <- function(e, home) {
       return(if (is.primitive(get0(as.character(call[[1]]), baseenv()))) call)
     }
     caller <- if (parents[k]) sys.frame(parents[k]) else globalenv()
-    # Errors of these functions say what the user has written.
+    # Errors of these functions are written by the user.
     speaks <- any(vapply(list(stop, stopifnot, match.arg, tryCatch, try), identical, NA, f))
     is_ours <- !is.primitive(f) && identical(topenv(environment(f)), topenv())
     if (speaks || is_ours || knows_traced(sys.call(k), caller)) next
@@ -48,11 +48,11 @@ is_users <- function(f, home) {
 
 mentions_traced <- function(call, frame) {
   is_bound <- function(name) tryCatch(is_traced(get0(name, frame)), error = function(e) FALSE)
-  # An argument whose making failed is made again, of which R warns.
+  # A failed promise is evaluated again, of which R warns.
   suppressWarnings(any(vapply(all.vars(call), is_bound, NA)))
 }
 
-# Primitive functions that know traced values: what they say is so, but of a subscript.
+# Tells whether a call is of a function that knows traced values, so that its error holds, unless a subscript is traced.
 knows_traced <- function(call, frame) {
   name <- if (is.name(call[[1]])) as.character(call[[1]]) else ""
   name == "%*%" || name %in% c("[", "[[") && !mentions_traced(as.expression(as.list(call)[-(1:2)]), frame)

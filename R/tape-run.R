@@ -1,10 +1,10 @@
-# One run of a user's function on traced values: in which arguments, with what result, and what goes back to them.
+# One run of a user's function on traced values: its inputs, its result, and the cotangents of the inputs.
 #
-#   tape        where the history of this run stands
-#   inputs      the arguments differentiated in, traced values in the places of their numbers
-#   leaves      these traced values, one after the other
-#   arguments   all arguments, inputs among them
-#   result      of the function
+#   tape        the tape of the run's history
+#   inputs      the arguments of `wrt`, with traced values in the places of their numbers
+#   leaves      the traced values in the inputs, one after the other
+#   arguments   all arguments, including inputs
+#   result      the function's result
 
 traced_run <- function(f, arguments, wrt) {
   run <- start_run(f, arguments, wrt)
@@ -16,7 +16,7 @@ traced_run <- function(f, arguments, wrt) {
 }
 
 start_run <- function(f, arguments, wrt) {
-  # An argument of `wrt` that was not given has its default.
+  # If an argument of `wrt` is not given, its default is taken.
   defaults <- Filter(function(default) !identical(default, quote(expr = )), formals(args(f)))
   for (name in setdiff(intersect(wrt, names(defaults)), names(arguments))) {
     arguments[name] <- list(eval(defaults[[name]], list2env(as.list(arguments), parent = environment(f))))
@@ -29,14 +29,14 @@ start_run <- function(f, arguments, wrt) {
   list(tape = tape, inputs = inputs, leaves = traced_in(inputs), arguments = arguments)
 }
 
-# While one gradient is taken, those inside it have a higher level.
+# Evaluates code one level deeper: gradients inside a gradient have a higher level.
 deeper <- function(code) {
   tracing$depth <- tracing$depth + 1L
   on.exit(tracing$depth <- tracing$depth - 1L)
   force(code)
 }
 
-# Calls f with arguments by name, so that no call on the stack has numbers written out.
+# Calls f with arguments by name, so that no call on the stack contains the numbers.
 call_traced <- function(f, arguments) {
   places <- sub("^[.][.]", "argument_", labels_of(arguments))
   name <- utils::tail(make.unique(c(places, "f")), 1)
@@ -48,8 +48,8 @@ call_traced <- function(f, arguments) {
 
 # --- arguments ----------------------------------------------------------------------------------------------------
 
-# Makes a function with the arguments of f, and perhaps `extra` ones, that hands those it was given to `compute`, as a
-# list.
+# Makes a function with the arguments of f and perhaps `extra` arguments, which passes the given arguments to `compute`,
+# as a list.
 derivative_function <- function(f, compute, extra = list()) {
   check_function(f, "f")
   formals <- formals(args(f))
@@ -74,7 +74,7 @@ arguments_given <- function(frame, names) {
   found
 }
 
-# Names of arguments; those without are called as R calls them.
+# Returns the names of arguments; arguments without a name get R's names ..1, ..2, ...
 labels_of <- function(arguments) {
   names <- names(arguments) %or% character(length(arguments))
   ifelse(nzchar(names), names, paste0("..", seq_along(arguments)))
@@ -107,7 +107,7 @@ arguments_of_numbers <- function(arguments) {
         if (any(tables)) "; as.list() of a data frame has its numbers")
 }
 
-# Numbers of a class (dates, factors, data frames) are not looked into.
+# Numbers in objects with a class (dates, factors, data frames) do not count.
 has_numbers <- function(x, what) {
   if (is_traced(x)) return(TRUE)
   if (is.object(x)) return(FALSE)
@@ -116,7 +116,7 @@ has_numbers <- function(x, what) {
 
 # --- inputs -------------------------------------------------------------------------------------------------------
 
-# Numbers of type double, however deep in lists; whole numbers in an argument that has no others.
+# Traces the numbers of type double, however deep in lists; whole numbers if an argument has no doubles.
 watch_numbers <- function(x, tape, is_input = if (has_numbers(x, is.double)) is.double else is.numeric) {
   if (is_traced(x)) return(watch(x, tape))
   if (is.object(x)) return(x)
@@ -136,7 +136,7 @@ over_inputs <- function(x, f, rest = function(x) NULL) {
 
 traced_in <- function(x) flatten(over_inputs(x, identity))
 
-# Parts in the places of the inputs, under their names; 0 where there is none.
+# Puts the parts in the places of the inputs, under their names; 0 for a missing part.
 filled <- function(run, parts) {
   k <- 0L
   over_inputs(run$inputs, function(input) {
@@ -150,7 +150,7 @@ fitted_to <- function(x, part) {
   take(if (is.null(part)) numeric(length(at)) else part, at)
 }
 
-# All numbers of the parts, one after the other, and what to call them.
+# Joins all numbers of the parts in one vector; flat_names() returns their names.
 flat <- function(run, parts) {
   join(Map(function(input, part) if (is.null(part)) numeric(length(input)) else part, run$leaves, parts))
 }
@@ -162,7 +162,7 @@ flat_names <- function(run) {
 
 # --- results ------------------------------------------------------------------------------------------------------
 
-# Cotangents of the leaves, from that of a value on the tape; NULL where nothing went back.
+# Computes the cotangents of the leaves from the cotangent of a value on the tape; NULL for a leaf without one.
 cotangents <- function(run, cotangent, result = run$result) {
   if (has_reached(run, result)) pull_back(result, cotangent, run$leaves) else vector("list", length(run$leaves))
 }
@@ -196,8 +196,8 @@ gradient_of <- function(run, cotangent, wrt) {
   filled(run, parts)
 }
 
-# Parts shaped like the inputs, as the user gives them: a list, or what belongs to the only input. Names say which
-# input a part belongs to, at every depth; inputs that are not named have 0.
+# Returns the user's parts for the inputs: a list, or the part of the only input. Names tell to which input a part
+# belongs, at every depth; inputs that are not named get 0.
 parts_given <- function(parts, run, argument) {
   if (!is.list(parts)) parts <- list(parts)
   inputs <- run$inputs
@@ -210,7 +210,7 @@ parts_given <- function(parts, run, argument) {
         paste(sizes, collapse = ", "), ", not ", paste(lengths(parts), collapse = ", "))
 }
 
-# Puts parts into the order of the inputs. A list without names is in that order.
+# Puts parts into the order of the inputs. A list without names is already in this order.
 by_names <- function(parts, inputs, argument) {
   if (is.null(parts)) return(over_inputs(inputs, function(input) numeric(length(input))))
   if (!is.list(parts) || !is.list(inputs)) return(parts)

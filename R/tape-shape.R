@@ -1,7 +1,7 @@
-# Shapes of traced values. What base R does to the places of the elements says what it does to the elements: one
-# function takes them, and its adjoint puts them back. So recycling, names, extents and NA are base R's own.
+# Shapes of traced values. A function of base R is applied to the places of the elements; the result's places tell which
+# elements to take, and the adjoint puts them back. So recycling, names, extents and NA are base R's own.
 
-# The places of the elements of x among some, in its shape and under its names.
+# Returns the places of the elements of x, after `before` other places, in the shape and under the names of x.
 places_of <- function(x, before = 0L) {
   x <- plain_value(x)
   at <- if (before == 0L) seq_along(x) else before + seq_along(x)
@@ -12,7 +12,7 @@ places_of <- function(x, before = 0L) {
   at
 }
 
-# The elements of x at these places, in the shape and under the names of the places; NA for those that are NA.
+# Takes the elements of x at these places, in the shape and under the names of the places; NA at places that are NA.
 take <- function(x, at) {
   if (!is_traced(x)) {
     out <- as.vector(x)[as.vector(at)]
@@ -27,7 +27,7 @@ take <- function(x, at) {
 # The number of places beyond which adding takes less time than a search for duplicates.
 many_places <- 1000
 
-# The adjoint: n zeros, to which the elements of g are added at their places.
+# Puts the elements of g, added up at their places, into n zeros: the adjoint of take().
 put <- function(g, at, n, extent) {
   if (is_traced(g)) {
     r <- put(.subset2(g, "value"), at, n, extent)
@@ -45,7 +45,7 @@ put <- function(g, at, n, extent) {
   out
 }
 
-# Pulls are made by functions of their own, so that no frame keeps what they do not need.
+# Separate functions make the pulls, so that no frame keeps unneeded values.
 pull_putting <- function(at, n, extent) {
   at; n; extent
   function(g) list(put(g, at, n, extent))
@@ -64,14 +64,14 @@ pull_cutting <- function(parts) {
   }
 }
 
-# All elements of some values, one after the other.
+# Joins all elements of some values in one vector.
 join <- function(parts) {
   level <- highest_level(parts)
   if (level == 0L) return(unlist(lapply(parts, as.vector), use.names = FALSE))
   record(parts, join(lapply(parts, lowered, level)), pull_cutting(parts))
 }
 
-# The elements of some values; `f` makes of the places of each, in a list, those of the result.
+# Arranges the elements of some values: `f` takes a list of the places of each value, and returns the result's places.
 arranged <- function(parts, f) {
   lists <- Filter(is.list, parts)
   if (length(lists)) abort("no_gradient", "a traced value does not go with ", describe(lists[[1]]), " here")
@@ -99,7 +99,7 @@ arranged <- function(parts, f) {
   assigned(x, places_of(x)[...], value, function(at, value) `[[<-`(at, ..., value = value))
 }
 
-# One element at one place by the short way, where that is there already; else what `assign` does with the places.
+# Assigns one element directly; otherwise applies `assign` to the places.
 assigned <- function(x, where, value, assign) {
   if (length(where) == 1L && length(value) == 1L && !is.na(where)) return(assigned_one(x, as.vector(where), value))
   arranged(list(x, value), function(at) assign(at[[1]], at[[2]]))
@@ -127,7 +127,7 @@ with_extent <- function(x, extent) {
 
 # --- functions of base R by what they do to places ----------------------------------------------------------------
 
-# A function with the first argument of f.
+# Makes a function with the first argument of f that applies f to places.
 by_places <- function(f) {
   first <- formals(args(f))[1]
   x <- as.name(names(first))
@@ -135,11 +135,11 @@ by_places <- function(f) {
   as.function(c(first, alist(... = ), body), envir = list2env(list(f = f), parent = topenv()))
 }
 
-# Generics, whose methods are registered when the package is loaded.
+# Generics with methods that are registered when the package is loaded.
 arranging_methods <- c("aperm", "as.array", "as.double", "as.matrix", "as.vector", "dim<-", "dimnames<-", "head",
                        "length<-", "names<-", "rep", "rev", "t", "tail")
 
-# Others stand in the overlay.
+# The other functions, which are in the overlay.
 arranging_functions <- list(
   array = by_places(base::array),
   drop = by_places(base::drop),
@@ -220,7 +220,7 @@ arranging_functions <- list(
     if (is_traced(x)) with_attribute(x, which, value) else base::`attr<-`(x, which, value)
   },
 
-  # A traced value is an environment, whose attributes base R would change in all places where it is known.
+  # A traced value is an environment: base R would change its attributes everywhere it is referenced.
   `attributes<-` = function(x, value) {
     if (!is_traced(x)) return(base::`attributes<-`(x, value))
     x <- as.vector(x)
@@ -240,7 +240,7 @@ arranging_functions <- list(
   }
 )
 
-# Binds arguments by `f`, be they traced or not. An argument that is a name gives its name, as in base R.
+# Binds arguments by `f`, traced or not. An argument that is a symbol gives its name, as in base R.
 bound_together <- function(f, written, deparse.level, ...) {
   parts <- list(...)
   if (highest_level(parts) == 0L) return(f(..., deparse.level = deparse.level))
@@ -252,7 +252,7 @@ bound_together <- function(f, written, deparse.level, ...) {
   arranged(parts, function(at) do.call(f, base::c(at, deparse.level = 0)))
 }
 
-# Attributes other than these have to do with no derivative.
+# Sets attributes that the history keeps; other attributes do not matter to derivatives.
 with_attribute <- function(x, name, value) {
   switch(name,
     names = , .Names = names(x) <- value,

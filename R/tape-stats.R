@@ -1,7 +1,7 @@
-# Sums, moments and special functions of traced values: a row a function, an adjoint for each argument that has one.
+# Sums, moments and special functions of traced values: a row for each function, with adjoints of its arguments.
 #
-# In an adjoint g is the cotangent of the result r, the other names are the function's arguments. What is shorter than
-# the argument is repeated, what is longer is added up (shaped_like()).
+# In an adjoint, g is the cotangent of the result r, and the other names are the function's arguments. A result shorter
+# than the argument is repeated, a longer one is added up (shaped_like()).
 
 function_adjoints <- list(
   rowSums = alist(x = g * present(x, na.rm)),
@@ -21,7 +21,7 @@ function_adjoints <- list(
   besselY = alist(x = g * (times_over(nu, r, x) - besselY(x, nu + 1)))
 )
 
-# Functions that base R has no name for, or under many: the function of numbers, and its adjoints.
+# Functions without a name of their own in base R, or with several: the function of numbers, and its adjoints.
 own_functions <- list(
   product = list(function(x) prod(x), alist(x = g * products_of_others(x))),
   covariance = list(
@@ -33,7 +33,7 @@ own_functions <- list(
   frobenius = list(function(x) base::norm(x, "F"), alist(x = g * x * inverse_or_zero(r)))
 )
 
-# The functions that adjoints call.
+# Functions for adjoints.
 adjoint_helpers <- list(
   present = function(x, na.rm) !(is.na(x) & na.rm),
   each_row = function(g, x) rep(g, each = length(x) %/% max(1L, length(g))),
@@ -110,7 +110,7 @@ summing_functions <- list(
   }
 )
 
-# One number of all numbers of some values.
+# Sums all numbers of some values.
 total <- function(parts) {
   level <- highest_level(parts)
   if (level == 0L) return(do.call(base::sum, parts))

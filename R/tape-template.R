@@ -1,13 +1,13 @@
-# Templates: reductions of one structure are computed by one of them, so that a function that is called again plans and
-# differentiates nothing anew. A template is
-#   reduction   over stand-ins, placeholders for the operands of those that it computes
+# Templates: one reduction computes all reductions of the same structure, so that repeated calls of a function plan and
+# differentiate nothing anew. A template has
+#   reduction   over stand-ins: placeholders for the operands of the reductions that it computes
 #   inputs      the stand-ins, in the order of these operands
-# What is derived from a template stays with it.
+# Derivatives of a template are kept with it.
 
 templates <- new.env(parent = emptyenv())
 most_templates <- 256
 
-# The template of a reduction, and the operands of the reduction in the order of its inputs.
+# Returns the template of a reduction, and the operands of the reduction in the order of the template's inputs.
 template_of <- function(R) {
   if (!is.null(R$pairs)) return(own_template(R))
   structure <- structure_of(R)
@@ -17,7 +17,7 @@ template_of <- function(R) {
     inputs <- lapply(given, function(operand) new_operand(operand$name, operand$axis, operand$width, operand$kind))
     names <- list2env(list(from = given, to = inputs), parent = emptyenv())
     template <- list(reduction = restated(R, names), inputs = inputs)
-    # Numbers written in formulas are part of them: a function with others at each call would fill the memory.
+    # Numbers written in formulas belong to the structure: other numbers at each call would fill the memory.
     full <- length(templates$keys) >= most_templates
     templates$keys <- c(if (!full) templates$keys, structure$key)
     templates$values <- c(if (!full) templates$values, list(template))
@@ -26,7 +26,7 @@ template_of <- function(R) {
   list(template = templates$values[[at]], operands = given)
 }
 
-# A reduction that waits for data is the template of its calls.
+# Returns the template of a reduction that waits for data: the reduction itself.
 own_template <- function(R) {
   if (is.null(R$cache$inputs)) R$cache$inputs <- without_saved(structure_of(R)$operands)
   list(template = list(reduction = R, inputs = R$cache$inputs), operands = R$cache$inputs)
@@ -53,10 +53,10 @@ structure_of <- function(R) {
   list(key = paste(key, collapse = " "), operands = operands)
 }
 
-# Reductions are the same where they share what is kept with them.
+# Finds a reduction in a list: two reductions are the same if they share their cache.
 place_among <- function(R, parts) match_operands(list(R$cache), lapply(parts, `[[`, "cache"))
 
-# Lists the properties of a part that its plan does not tell.
+# Lists the properties of a part that are not in its plan.
 marks_of <- function(part, read, operands, parts) {
   saved <- lapply(read, function(operand) {
     if (!is.null(operand$from)) c(place_among(operand$from$reduction, parts), unlist(operand$from[-1]))
@@ -67,7 +67,7 @@ marks_of <- function(part, read, operands, parts) {
               part$single, part$labels, part$derivative))
 }
 
-# A reduction over other operands: `names` says which stand for which, and learns those of saved results.
+# Puts other operands into a reduction. `names` maps operands to their replacements, and gains saved results.
 restated <- function(R, names) {
   for (operand in r_operands(c(R$extents, formulas_of(R$outputs)))) {
     if (is.null(operand$from) || holds(names$from, operand)) next
@@ -94,8 +94,8 @@ restated <- function(R, names) {
   R
 }
 
-# The numbers of a template for plain values of its inputs. What is kept with data is kept with their owners, operands
-# or NULL.
+# Runs a template for plain values of its inputs. Values cached with data are cached with their owners, operands or
+# NULL.
 plain_run <- function(template, values, owners) {
   ready <- prepared(template$reduction)
   values <- lapply(values, function(x) {

@@ -1,10 +1,10 @@
-# The class of traced values as base R sees it: what it asks of them, what it may not make of them, matrix products.
+# The S3 class of traced values: generics about the numbers, generics that would lose the history, matrix products.
 
-# Generics that ask about the numbers, and are answered by these.
+# Generics that ask about the numbers, and are answered from the plain numbers.
 asking_methods <- c("anyNA", "dim", "dimnames", "duplicated", "format", "is.array", "is.finite", "is.infinite",
                     "is.matrix", "is.na", "is.nan", "is.numeric", "isSymmetric", "length", "names", "xtfrm")
 
-# Generics whose result would have lost its history -> what to do instead.
+# Generics whose result would lose its history, and the remedy for each.
 losing_methods <- c(
   as.integer = "whole numbers have no derivative: leave what counts or points to places out of `wrt`",
   as.logical = "write the comparison out",
@@ -80,7 +80,7 @@ setMethod("%*%", signature("Matrix", "kernweave_traced"), function(x, y) traced_
 setMethod("Ops", signature("kernweave_traced", "Matrix"), function(e1, e2) methods::callGeneric(e1, as.matrix(e2)))
 setMethod("Ops", signature("Matrix", "kernweave_traced"), function(e1, e2) methods::callGeneric(as.matrix(e1), e2))
 
-# Functions that are not looked up in the overlay, since a package calls them, are generics of package Matrix here.
+# Methods for generics of package Matrix, for calls from packages, which do not look up functions in the overlay.
 setMethod("crossprod", signature("kernweave_traced", "ANY"), function(x, y = NULL, ...) overlay$crossprod(x, y))
 setMethod("crossprod", signature("kernweave_traced", "missing"), function(x, y = NULL, ...) overlay$crossprod(x))
 setMethod("crossprod", signature("ANY", "kernweave_traced"), function(x, y = NULL, ...) overlay$crossprod(x, y))

@@ -1,15 +1,15 @@
-# The tape: what is done to traced values is written down as it happens, and read backwards for derivatives.
+# The tape: records each operation on traced values, and is read backwards for derivatives.
 #
-# A traced value is an environment, since R's functions either dispatch on one or fail loudly, where an atomic vector
-# with a class would lose it without a word. Its fields are read by .subset2(), as `$` looks for methods first.
+# A traced value is an environment: R's functions either dispatch on it or fail loudly, whereas an atomic vector with a
+# class would silently lose the class. .subset2() reads its fields, since `$` looks for methods first.
 #   value   numbers, or a traced value of a lower level
-#   level   how many gradients deep it was made; 0 is plain
-#   tape    where its history stands
-#   place   its number there
+#   level   the number of nested gradients in which it was made; 0 is plain
+#   tape    the tape of its history
+#   place   its number on the tape
 # The S4 bit is set so that `%*%` and its kin dispatch on R before 4.3.
 #
-# Levels nest: what is done to a value of level 2 is done by the same functions to the value of level 1 inside it. So
-# adjoints, which are written with these functions too, leave their own history there, and derivatives of any order
+# Levels nest: an operation on a value of level 2 is done by the same functions to the value of level 1 inside it.
+# Adjoints are written with these functions, too, so they leave their own history there, and derivatives of any order
 # need nothing more.
 
 traced_class <- "kernweave_traced"
@@ -21,18 +21,18 @@ new_traced <- function(value, level, tape, place) {
 
 level_of <- function(x) if (is_traced(x)) .subset2(x, "level") else 0L
 
-# Goes one level down.
+# Returns the value one level down.
 value_of <- function(x) if (is_traced(x)) .subset2(x, "value") else x
 
-# Goes one level down where a value is of this level.
+# Returns the value one level down if x is of this level, else x.
 lowered <- function(x, level) if (is_traced(x) && .subset2(x, "level") == level) .subset2(x, "value") else x
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
-# Entries are a chain from the last back, so that one more copies nothing. What an entry does not need to be read is
-# not kept: values live as long as the user's function, or a pull, holds them.
+# Entries form a chain from the last one backwards, so that adding one copies nothing. The tape keeps only what reading
+# needs; values live as long as the user's function, or a pull, refers to them.
 #   last     the last entry: pull, places of the parents, its own place, the entry before
-#   length   how many places there are
+#   length   the number of places
 new_tape <- function(level) list2env(list(level = level, length = 0L, last = NULL), parent = emptyenv())
 
 next_place <- function(tape) {
@@ -41,20 +41,20 @@ next_place <- function(tape) {
   place
 }
 
-# A value from which histories start.
+# Makes a traced value at the start of a history.
 watch <- function(value, tape) new_traced(value, .subset2(tape, "level"), tape, next_place(tape))
 
-# A value with a history: `pull(g)` gives from its cotangent those of its parents, as a list. `places` are 0 for parents
-# that are not on the tape.
+# Makes a value with a history. `pull(g)` computes the list of the parents' cotangents from the value's cotangent.
+# `places` are 0 for parents that are not on the tape.
 write_entry <- function(value, tape, places, pull) {
   place <- next_place(tape)
   tape$last <- list(pull, places, place, .subset2(tape, "last"))
   new_traced(value, .subset2(tape, "level"), tape, place)
 }
 
-# The result of a function of `parents`, any values, at the highest level among them: `value` and what `pull(g)` gives
-# are one level down, and so are the parents that `pull` may read (see lowered()). Cotangents are wanted of the traced
-# parents of this level alone, and have the lengths and extents of these; NULL is 0.
+# Records the result of a function of `parents`, at the highest level among them. `value`, the results of `pull(g)` and
+# the parents that `pull` reads are one level down (see lowered()). `pull` returns cotangents of the traced parents of
+# this level alone, with their lengths and extents; NULL is 0.
 record <- function(parents, value, pull) {
   level <- 0L
   for (x in parents) {
@@ -84,7 +84,7 @@ place_on <- function(x, tape) {
 }
 
 # Applies a function of numbers to named arguments of any level. An adjoint is a function of the cotangent g of the
-# result, of the result r and of the arguments, all one level down; arguments that have none may not be traced.
+# result, of the result r and of the arguments, all one level down. Arguments without an adjoint may not be traced.
 trace_call <- function(f, args, adjoints, name = "this function") {
   level <- highest_level(args)
   if (level == 0L) return(do.call(f, args))
@@ -98,7 +98,7 @@ trace_call <- function(f, args, adjoints, name = "this function") {
   record(args, r, pull_of(adjoints[names(args)[own]], own, r, inner))
 }
 
-# Makes a pull. The pull holds these four arguments, and nothing else of a frame.
+# Makes a pull, which holds these four arguments and no frame.
 pull_of <- function(adjoints, own, r, args) {
   adjoints; own; r; args
   function(g) {
@@ -113,8 +113,8 @@ pull_of <- function(adjoints, own, r, args) {
 
 # --- shapes of cotangents ---------------------------------------------------------------------------------------
 
-# A cotangent with the shape of what it belongs to: where that was recycled, parts are added up; where one number came
-# of several, it goes to each.
+# Gives a cotangent the shape of its argument: if the argument was recycled, parts are added up; if several numbers gave
+# one, each gets that one's cotangent.
 shaped_like <- function(g, x) {
   if (is.null(g)) return(NULL)
   n <- length(x)
@@ -131,8 +131,8 @@ folded <- function(g, n) {
   rowSums(g)
 }
 
-# Sets NA in a product to 0 where the cotangent g is 0: 0 times an infinite slope is 0. So the side of ifelse() that was
-# not taken may be anything.
+# Sets NA in a product to 0 where the cotangent g is 0: 0 times an infinite slope is 0. So the unused side of ifelse()
+# may have any value.
 where_flowing <- function(part, g) {
   if (anyNA(part) && length(part) == length(g)) part[is.na(part) & as.vector(g == 0)] <- 0
   part
@@ -140,12 +140,12 @@ where_flowing <- function(part, g) {
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
-# Counts the gradients that are being taken at this moment, one inside the other.
+# The number of gradients that are being computed now, one inside the other.
 tracing <- new.env(parent = emptyenv())
 tracing$depth <- 0L
 
-# Cotangents of the inputs `x`, given that of `result`; NULL for inputs that it does not depend on. Where they are
-# functions of traced values of a lower level, they are such themselves.
+# Computes the cotangents of the inputs `x` from the cotangent of `result`; NULL for inputs on which the result does not
+# depend. If they depend on traced values of a lower level, they are traced.
 pull_back <- function(result, cotangent, x) {
   tape <- .subset2(result, "tape")
   found <- vector("list", .subset2(tape, "length"))

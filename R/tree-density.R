@@ -1,4 +1,4 @@
-# HDBSCAN: the clusters of a density that last longest over all radii.
+# HDBSCAN: the clusters of a density that persist longest over all radii.
 
 #' Hierarchical density-based clustering (HDBSCAN)
 #'

@@ -87,8 +87,8 @@ check_members <- function(members, n) {
   as.numeric(members)
 }
 
-# Points of a tree. `at`: coordinates; the distance of number `code` between them orders pairs as the metric does.
-# `back`: a function from these distances to those of the metric. `x`: the points, if `keep`.
+# Returns the points of a tree. `at`: coordinates; their distance number `code` orders pairs as the metric does. `back`:
+# a function from these distances to distances of the metric. `x`: the points, if `keep`.
 tree_points <- function(x, metric, least = 1, keep = FALSE) {
   if (inherits(x, "dist")) {
     abort("input", "`x` is a dist object: the points themselves are wanted; stats::hclust() takes distances")
@@ -184,7 +184,7 @@ clusters_at <- function(tree, h) {
 
 # --- top branches ---------------------------------------------------------------------------------------------
 
-# Trees of more leaves are drawn by their top branches.
+# The most leaves of a tree that is drawn whole; larger trees are drawn by their top branches.
 most_leaves <- 2000
 top_branches <- 50
 

@@ -98,19 +98,19 @@ existing_file <- function(file) {
   normalizePath(path)
 }
 
-# Names the folder in which a relative path is looked for.
+# Names the folder in which a relative path is searched.
 in_folder <- function(path) if (!grepl("^([/\\\\]|[A-Za-z]:)", path)) paste(" in", getwd())
 
-# First bytes of files of other formats, which do not contain doubles one after the other.
+# First bytes of other file formats, whose files are not doubles one after the other.
 other_formats <- list(gzip = c(0x1f, 0x8b, 0x08), HDF5 = c(0x89, 0x48, 0x44, 0x46), parquet = c(0x50, 0x41, 0x52, 0x31),
                       npy = c(0x93, 0x4e, 0x55, 0x4d), arrow = c(0x41, 0x52, 0x52, 0x4f, 0x57, 0x31),
                       "zip, such as xlsx" = c(0x50, 0x4b, 0x03, 0x04), bzip2 = c(0x42, 0x5a, 0x68),
                       xz = c(0xfd, 0x37, 0x7a, 0x58, 0x5a), "R's saveRDS()" = c(0x58, 0x0a, 0x00, 0x00, 0x00))
 
-# Bytes of text have the size of doubles by chance, and are numbers without a meaning. Doubles are text by chance only
-# where they are one or two. Letters beyond ASCII are bytes beyond 127; in UTF-16 every other byte of most texts is 0.
+# A text may have the size of doubles by chance; read as doubles it has no meaning. Doubles are text by chance only if
+# there are one or two. Letters beyond ASCII are bytes beyond 127; in UTF-16 every other byte of most texts is 0.
 refuse_no_doubles <- function(path, offset) {
-  if (file.size(path) <= offset) return(invisible())  # a pipe would wait for someone who writes
+  if (file.size(path) <= offset) return(invisible())  # reading from a pipe would wait for a writer
   bytes <- file(path, "rb")
   on.exit(close(bytes))
   seek(bytes, offset)
@@ -122,7 +122,7 @@ refuse_no_doubles <- function(path, offset) {
   marked <- setequal(first[1:2], c(254L, 255L))  # the mark at the beginning of UTF-16
   halves <- split(if (marked) first[-(1:2)] else first, rep_len(1:2, length(first) - 2 * marked))
   wide <- vapply(1:2, function(k) all(halves[[k]] == 0) && is_text(halves[[3 - k]], 1), NA)
-  # The last bytes of doubles (signs, exponents) take few values if every byte of the doubles is a letter.
+  # If doubles happen to be letters throughout, their last bytes (signs, exponents) take few values.
   mixed <- length(unique(first[seq_along(first) %% 8 == 0])) > 4
   text <- any(wide) || is_text(first, if (mixed) 0.5 else 0.9)
   format <- if (offset == 0) names(Filter(function(start) all(first[seq_along(start)] == start), other_formats))

@@ -120,7 +120,7 @@ stamp_of_pairs <- function(pairs, extent) {
   c(pairs$swapped, vapply(numbers, sum_of_data, ""), where)
 }
 
-# Sums the bytes of data. Attributes of a sparse matrix tell the places of its values, those of a window the overlap.
+# Sums the bytes of data, including the places of a sparse matrix's values and the overlap of a window.
 sum_of_data <- function(x) {
   numbers <- c(list(x), Filter(is.numeric, attr(x, "sparse")), list(attr(x, "window")))
   sums <- vapply(numbers, function(one) r_sum_of_bytes(if (is.double(one)) one else as.double(one)), "")

@@ -35,7 +35,7 @@ version_of <- function(package) as.character(utils::packageVersion(package))
 # Returns the threads of a call that sets no number, the reason for this number, and the cores of this process.
 chosen_threads <- function() r_allowance(tryCatch(option("threads"), kernweave_error = function(e) NULL) %or% 0L)
 
-# The formula of a plain sum over one axis of all pairs; NULL of other reductions.
+# Returns the formula of a plain sum over one axis of all pairs; NULL for other reductions.
 summed_over_pairs <- function(R) {
   output <- R$outputs[[1]]
   plain <- length(R$outputs) == 1 && output$op == "Sum" && output$keep %in% c("i", "j") && is.null(R$pairs) &&
@@ -102,7 +102,7 @@ print.kernweave_sitrep <- function(x, ...) {
   invisible(x)
 }
 
-# Tells the user, after a slow call, how to have results sooner: each hint once a session.
+# Tells the user, after a slow call, how to get results sooner: each hint once a session.
 timed <- function(run, options, patience = 5, R = NULL) {
   started <- proc.time()[[3]]
   out <- run()

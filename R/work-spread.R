@@ -1,4 +1,4 @@
-# A reduction among workers: this session plans it, workers compute blocks of its rows, and this session joins the
+# A reduction among workers: this session plans it, the workers compute blocks of its rows, and this session joins the
 # blocks.
 
 # Returns the results of workers, in the form of r_run(); NULL if this session computes them in less time.
@@ -20,8 +20,8 @@ run_spread <- function(w, R, operands, call) {
   r_merge_states(c(call, whole["decision"]), lapply(found, `[[`, "states"))
 }
 
-# Describes the rows or the columns: `count`, their number; `grain`, the number of which bounds of blocks are multiples;
-# `apart`, whether a block reads only its own rows or columns of each operand.
+# Describes the rows or the columns: `count`, their number; `grain`, of which bounds of blocks are multiples; `apart`,
+# whether a block reads only its own rows or columns of each operand.
 dealt_side <- function(whole, dealt) {
   if (dealt == "rows") list(count = whole$rows, grain = whole$grain, apart = whole$by_rows)
   else list(count = whole$columns[1], grain = whole$columns[2], apart = whole$by_columns)

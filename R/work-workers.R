@@ -1,5 +1,5 @@
-# Workers: R processes, on this machine or others, that compute rows of large reductions: those of a cluster of the
-# parallel package, or of the user's future plan(). This file makes and describes them.
+# Workers: R processes, on this machine or others, that compute rows of large reductions: the nodes of a cluster of the
+# parallel package, or the workers of the user's future plan(). This file makes and describes them.
 
 #' Workers for large reductions
 #'
@@ -108,7 +108,7 @@ of_nodes <- function(cluster, f, ...) {
   })
 }
 
-# Uses base R alone, since the package may not be found: then the libraries of this session are searched, too.
+# Uses base R alone, since the package may not be found; then it also searches the libraries of this session.
 version_there <- function(package, libraries) {
   version <- function() tryCatch(as.character(utils::packageVersion(package)), error = function(e) "")
   if (!nzchar(version())) .libPaths(c(.libPaths(), libraries))

@@ -1,5 +1,5 @@
-# The hooks of the package: at loading, methods that are rows of a table are registered, and the engine is told where
-# the headers are that kernels include; at attaching, the number of threads is told.
+# The hooks of the package. Loading registers the methods that are rows of a table, and tells the engine the folder of
+# the headers for kernels; attaching prints the number of threads.
 
 .onLoad <- function(libname, pkgname) {
   fill_overlay()
@@ -11,7 +11,7 @@
   reg.finalizer(environment(fill_overlay), function(namespace) r_finish_compiling(), onexit = TRUE)
 }
 
-# R tells by itself of functions that are masked, but of no generics that hand on to what they mask.
+# R reports masked functions by itself, but not generics that pass calls on to the functions that they mask.
 .onAttach <- function(libname, pkgname) {
   if (interactive()) packageStartupMessage(startup_text())
 }
@@ -23,8 +23,8 @@ startup_text <- function() {
          "Generics mask colMeans, colSums, crossprod, diag, rowMeans, rowSums, tcrossprod.")
 }
 
-# Detaches the tables of S4 methods from the environments of their generics: nothing is looked up there, and with them
-# the methods of package Matrix would be saved in this package, a third of a megabyte.
+# Detaches the tables of S4 methods from the environments of their generics. No lookup needs these environments, and
+# they would save the methods of package Matrix in this package, a third of a megabyte.
 local({
   for (name in ls(topenv(), all.names = TRUE, pattern = "^[.]__T__")) {
     methods <- get(name, topenv())
@@ -32,8 +32,8 @@ local({
   }
 })
 
-# Lets each export begin with a look at the arguments that it cannot do without, since R's own error has no class. A
-# generic needs its first, and what a function looks for by missing() itself is its own affair.
+# Lets each export begin with a check of its required arguments, since R's own error has no class. A generic requires
+# only its first argument; arguments that a function checks by missing() are left to it.
 local({
   path <- getNamespaceInfo(topenv(), "path")
   for (name in parseNamespaceFile(basename(path), dirname(path))$exports) {
@@ -50,13 +50,13 @@ local({
   }
 })
 
-# The shared library stays loaded. It has asked to be called at every fork (base/threads.cpp), and not
-# each system forgets that when the code goes: a fork would end R. Who installs the package anew starts R anew.
+# The shared library stays loaded: it has registered a function for forks (base/threads.cpp), and not every system
+# forgets it at unloading, so that a fork would end R. After a new installation R must be restarted.
 .onUnload <- function(libpath) r_dismiss_threads()
 
 # Returns in words what kind of worker this process is, or "" if it is none. A worker shares the machine with siblings
-# that do the same. The code that started a worker tells its kind. Of a process that was forked before the package was
-# loaded, package parallel alone knows. Later forks are seen by the engine.
+# that do the same. The code that started a worker tells its kind. For a process that was forked before the package was
+# loaded, only package parallel knows. The engine detects later forks.
 worker_of <- function(started = commandArgs(), forked = is_forked_already()) {
   if (forked) return("a forked process")
   begins <- c("a node of a cluster" = "[.](work|slave)RSOCK\\b", "a daemon of mirai" = "\\bmirai::daemon\\b")

@@ -1,4 +1,4 @@
-// Names of the faults, as R sees them, and messages of their parts.
+// The names of the faults in R, and the text of messages.
 #include "base/error.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ const char* fault_name(Fault fault) {
 }
 
 // --- name hint -----------------------------------------------------------------------------------------------------
-// Edit distance between names, letter case aside.
+// Computes the edit distance between two names, regardless of letter case.
 
 namespace {
 

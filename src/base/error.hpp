@@ -1,4 +1,4 @@
-// The two kinds of failure, the user's and ours; the nearest known name to a mistyped one; answers to "can you?".
+// The two kinds of failure (the user's errors and our bugs), the known name nearest to a mistyped name, and verdicts.
 #pragma once
 #include <exception>
 #include <initializer_list>
@@ -11,7 +11,7 @@
 
 namespace kernweave {
 
-// Becomes the R condition class kernweave_error_<name>; R/house-conditions.R documents each.
+// A fault becomes the R condition class kernweave_error_<name>, which R/house-conditions.R documents.
 enum class Fault {
   input,
   shape,
@@ -42,10 +42,10 @@ class Failure : public std::exception {
   std::string message;
 };
 
-// Thrown where the user has asked to stop; carries nothing.
+// An exception that carries nothing, thrown when the user has asked to stop.
 struct Interrupted {};
 
-// A part of a message. All text is of one type, whatever its length, so that few functions are compiled.
+// A part of a message. All text has one type, whatever its length, so that few functions are compiled.
 using Said = std::variant<std::string_view, char, long long, double>;
 
 inline Said said(std::string_view text) { return text; }
@@ -69,8 +69,8 @@ template <class... Parts>
   throw Failure(fault, sentence(parts...));
 }
 
-// The parts are made even where the check holds: where they take work, as showing a formula does, write
-// `if (!holds) fail(...)`.
+// The parts are made even if the check holds. If making them takes work, such as showing a formula, write `if (!holds)
+// fail(...)`.
 template <class... Parts>
 void user_check(bool holds, Fault fault, const Parts&... parts) {
   if (!holds) fail(fault, parts...);
@@ -83,13 +83,13 @@ void internal_check(bool holds, const Parts&... parts) {
 }
 
 // --- name hint -----------------------------------------------------------------------------------------------------
-// The known name nearest to a mistyped one, for "did you mean".
+// Finds the known name that is nearest to a mistyped name, for "did you mean".
 
-// Empty when nothing is within an edit for every three letters, three edits at most.
+// Returns "" if no name is within one edit for every three letters, and three edits at most.
 std::string nearest_name(const std::string& typed, const std::vector<std::string>& known);
 
 // --- verdict -------------------------------------------------------------------------------------------------------
-// Answer to "can you?": yes, or no and why.
+// The answer to "can you?": yes, or no with the reason.
 
 struct Verdict {
   bool yes = true;

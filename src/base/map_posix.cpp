@@ -1,4 +1,4 @@
-// Mapped and new files where open(), mmap() and rename() are.
+// Mapped and new files on systems with open(), mmap() and rename().
 #ifndef _WIN32
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -40,7 +40,7 @@ Verdict look_at_file(const std::string& path, FileStamp* stamp) {
   return {};
 }
 
-// The descriptor is not kept: a process has few of them, and the pages hold the file.
+// The descriptor is closed at once: a process has few descriptors, and the pages keep the file open.
 Verdict MappedFile::open(const std::string& path, std::int64_t offset, std::int64_t bytes) {
   close();
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// Mapped and new files by file mapping objects. Windows lets nobody cut a file that is mapped.
+// Mapped and new files by file mapping objects. Windows lets nobody truncate a mapped file.
 #ifdef _WIN32
 #include <windows.h>
 
@@ -28,7 +28,7 @@ std::int64_t joined(DWORD high, DWORD low) {
   return static_cast<std::int64_t>((static_cast<std::uint64_t>(high) << 32) | low);
 }
 
-// For as long as nobody needs more of the file than this handle.
+// A handle of a file, closed at the end of a scope, after which nothing else of the file is needed.
 struct FileHandle {
   explicit FileHandle(const std::string& path)
       : file(CreateFileW(wide(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,

@@ -1,6 +1,6 @@
-// The one place that knows how an operating system opens a library and names what runs here; the cores that it gives:
-// affinity by the system's call, quotas by Linux's files of control groups (both of their versions), grants by the
-// variables that schedulers and users set.
+// The calls of the operating system: opens libraries, names the process and its host, counts the cores that the process
+// may use. Affinity comes from the system's call, quotas from the files of Linux's control groups (both of their
+// versions), grants from the variables that schedulers and users set.
 #include "base/system.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ Library::Library(const std::vector<std::string>& names) {
       name_ = name;
       return;
     }
-    // The first one says most: later names are guesses.
+    // The first error says most: later names are guesses.
     if (why_.empty()) why_ = why;
   }
 }
@@ -92,7 +92,7 @@ namespace {
 
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
-// Counts the cores of this machine, as far as the system tells.
+// Counts the cores of this machine that the system reports.
 int cores_of_machine() {
   static const int found = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return found;
@@ -108,8 +108,8 @@ int cores_of_affinity(int otherwise) {
 
 double quotient(double quota, double period) { return quota > 0 && period > 0 ? quota / period : kNoBound; }
 
-// Reads the quota of one control group. Version 2 has quota and period in one file, "max" where there is no bound;
-// version 1 has a file for each, and -1 where there is no bound.
+// Reads the quota of one control group. Version 2 has quota and period in one file, with "max" for no bound; version 1
+// has one file for each, with -1 for no bound.
 double quota_of_group(const std::string& folder) {
   double quota = 0, period = 0;
   std::ifstream both(folder + "/cpu.max");
@@ -119,7 +119,7 @@ double quota_of_group(const std::string& folder) {
   return quotient(quota, period);
 }
 
-// Returns the least quota of a group and its ancestors. A container may see no ancestor, but has its own at the top.
+// Returns the least quota of a group and its ancestors. A container without ancestors has its own quota at the top.
 double quota_of_groups(const std::string& mount, const std::string& group) {
   double least = kNoBound;
   for (std::size_t end = group.size(); end != std::string::npos; end = end > 0 ? group.rfind('/', end - 1) : end - 1)
@@ -133,7 +133,7 @@ bool lists(const std::string& controllers, const std::string& name) {
 
 std::atomic<int> cores_of_user{-1};
 
-// The least of what was given; of equal gifts, the first.
+// Keeps the least number of cores that was granted, and the first giver of that number.
 class Gifts {
  public:
   void add(const std::string& giver, double count) {
@@ -154,7 +154,7 @@ int environment_limit(const char* name, int otherwise) {
   return limit > 0 ? limit : otherwise;
 }
 
-// Lines of the list are NUMBER:CONTROLLERS:GROUP, without controllers for version 2.
+// The lines of the list are NUMBER:CONTROLLERS:GROUP; CONTROLLERS is empty for version 2.
 double core_quota(const std::string& root) {
   std::ifstream list(root + "/proc/self/cgroup");
   double least = kNoBound;
@@ -169,7 +169,7 @@ double core_quota(const std::string& root) {
 
 void note_cores_of_user(int count) { cores_of_user = count; }
 
-// An affinity to all cores is nobody's word; a quota is, and so is a grant, of however many.
+// An affinity to all cores is no limit that anybody has set. A quota or a grant always is, whatever its number.
 Cores cores_within(double quota) {
   Gifts gifts;
   const int bound = cores_of_affinity(cores_of_machine());

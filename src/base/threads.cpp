@@ -1,5 +1,5 @@
-// Threads: one counter deals out the tasks; the calling thread works too, and alone speaks to R. Nothing survives a
-// fork: the child has none of its parent's threads, and begins with a crew of its own.
+// Threads: one counter deals out the tasks; the calling thread works too, and it alone calls R. Threads do not survive
+// a fork, so a child process begins with a crew of its own.
 #include "base/threads.hpp"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ namespace kernweave {
 namespace crew {
 namespace {
 
-// Threads that are started meanwhile get no signals, which are for the thread that R runs on: one of those that wait
-// would take the end of a child from it.
+// Blocks signals in the threads that are started meanwhile, since signals are for the thread that runs R: a waiting
+// thread would take the signal that a child has ended.
 class NoSignals {
 #if !defined(_WIN32)
  public:
@@ -108,7 +108,7 @@ class Crew {
   bool dismissed_ = false;
 };
 
-// Never deleted but by dismiss(): at the end of the process threads may still wait there.
+// The crew, which only dismiss() deletes: at the end of the process threads may still wait there.
 std::atomic<Crew*> own{nullptr};
 void forget() { own = nullptr; }
 
@@ -136,7 +136,7 @@ void dismiss() {
 
 namespace {
 
-// parallel::mclapply() forks its workers.
+// Set in a forked process: parallel::mclapply() forks its workers.
 std::atomic<bool> forked{false};
 void note_fork() { forked = true; }
 
@@ -147,7 +147,7 @@ void watch_forks() {
 #endif
 }
 
-// Never freed: the order in which a process takes itself down is not known.
+// The text is never freed: the order of destruction at the end of a process is unknown.
 std::string& worker_of() {
   static std::string* const of = new std::string;
   return *of;
@@ -242,7 +242,7 @@ class Team {
     finished_.wait(lock, [&] { return running_ == 0; });
   }
 
-  // A look takes microseconds, an answer within 0.2 s is asked for.
+  // A poll takes microseconds, and the user should have an answer within 0.2 s.
   static constexpr std::chrono::milliseconds kBetweenPolls{50};
   const std::int64_t tasks_;
   const std::function<void(double)>& poll_;
@@ -278,11 +278,11 @@ void share_out(int threads, std::int64_t tasks, const std::function<void(double)
 }
 
 // --- deep stack ----------------------------------------------------------------------------------------------------
-// A thread of the operating system, since std::thread does not say how deep its stack is.
+// Uses threads of the operating system, since std::thread does not let us set the size of the stack.
 
 namespace {
 
-// Reserved, not used: a page is taken when it is first needed. 64 times what a thread commonly has.
+// The address space is reserved, and a page is allocated at its first use. 64 times the usual size of a thread's stack.
 constexpr std::size_t kStackBytes = std::size_t{512} << 20;
 
 struct Errand {

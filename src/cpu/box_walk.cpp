@@ -1,6 +1,6 @@
-// Walks through boxes, and the points in their order. The bound of a box is the formula itself, of the points of both
-// boxes that are nearest to each other: formulas that know differences alone are given the gap between the boxes, and
-// 0; and of a part that columns have, the best number in the box.
+// Walks through boxes, and through their points in order. The bound of a box is the value of the formula at the points
+// of both boxes that are nearest to each other: a formula of differences alone is given the gap between the boxes and
+// 0, and a part that depends on the columns is given its best number in the box.
 #include "cpu/boxed_pass.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 // The levels of boxes that are bounded at a time.
 constexpr int kLevelsAtOnce = 4;
 
-// The margin by which boxes are taken to be nearer, or farther, than they are: so large that no rounding, of functions
-// whose last bits go up and down either, puts a pair beyond the bound of its box. It costs a thousandth of the points.
+// The margin by which boxes are taken to be nearer, or farther, than they are. No rounding puts a pair beyond the bound
+// of its box, even in functions whose last bits go up and down. It costs a thousandth of the points.
 template <class T>
 constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(0x1p-20);
 
@@ -25,11 +25,11 @@ constexpr T kMargin = sizeof(T) == 4 ? static_cast<T>(0x1p-10) : static_cast<T>(
 template <class T>
 constexpr T kMarginOfPart = sizeof(T) == 4 ? static_cast<T>(0x1p-18) : static_cast<T>(0x1p-44);
 
-// The share of a sum of exponentials that all terms which are passed over are less than: half of the last bit.
+// The upper bound on the share of all skipped terms in a sum of exponentials: half of the last bit.
 template <class T>
 constexpr double kShareLeftOut = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
 
-// Columns after which sums go to the row states.
+// The number of columns after which sums go to the row states.
 constexpr std::int64_t kMostUnflushed = kMostColumns;
 
 }  // namespace
@@ -95,7 +95,7 @@ void BoxWalk<T>::all_columns(const T* rows, const BoxedPoints<T>& columns) {
   pairs_.fold_strip(rows, columns.panel(0), columns.boxed().size(), 0);
 }
 
-// The rows' own box; no where a row can be in none.
+// Computes the rows' own box. Returns false if a row cannot be in a box.
 template <class T>
 bool BoxWalk<T>::surround(const T* rows, std::int64_t count) {
   const std::int64_t wide = job_.pairs->pass->tiling.strip_rows();
@@ -135,7 +135,7 @@ bool BoxWalk<T>::parts_known(std::int64_t box) const {
   return true;
 }
 
-// Boxes some levels down that matter, the best on top.
+// Pushes the boxes some levels down that matter on the stack, the best one on top.
 template <class T>
 void BoxWalk<T>::open(const OpenBox& box) {
   const std::int64_t wide = job_.bounds->pass->tiling.strip_rows();
@@ -162,7 +162,7 @@ void BoxWalk<T>::fold(const Range& columns) {
     pairs_.fold_strip(rows_, columns_->panel(some.from), some.size(), some.from);
     any_seen_ = true;
     seen_ += some.size();
-    // The sums of a row are told by its state, and as they grow they change less.
+    // Only the row states know the sums of the rows. Sums change less as they grow, so flushes become rarer.
     if (!job_.exponents || seen_ - flushed_ >= std::min(3 * flushed_, kMostUnflushed)) flush();
   }
 }
@@ -180,8 +180,8 @@ void BoxWalk<T>::note_limit() {
   limit_ = job_.least ? limit : -limit;
 }
 
-// The exponent of which n terms are less than the share that may be left out of the least sum so far. NaN where that
-// is not finite, but for sums without a term.
+// Returns the exponent at which n terms are less than the share of the least sum so far that may be left out. Returns
+// NaN if the least sum is not finite, except for sums without a term.
 template <class T>
 double BoxWalk<T>::limit_of_sums() {
   job_.pairs->shape->parts[0].kernel->finish(states_.at(0, 0, 0), count_, 1, sums_.data(), no_numbers_.data());
@@ -238,7 +238,7 @@ BoxedPoints<T>::BoxedPoints(const Coordinates<T>& values, std::int64_t first, co
   }
 }
 
-// Numbers that nothing is proved of make a box unknown; infinite ones that are the worst there are do not.
+// A number that is NaN or larger than kMostOfPart makes a box unknown; an infinity that is the worst number does not.
 template <class T>
 void BoxedPoints<T>::bound_part(const std::vector<T>& numbers, const std::vector<std::int64_t>& rows,
                                 std::int64_t first, bool largest) {

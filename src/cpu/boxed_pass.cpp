@@ -1,4 +1,4 @@
-// Makes and runs a pass by boxes. Trees stay as long as the points do: these are read in every run, and compared.
+// Makes and runs a pass by boxes. Trees are kept while the points, which every run reads and compares, are unchanged.
 #include "cpu/boxed_pass.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::vector<Ref> refs_in_bounds(const Plan& plan, Growth growth) {
   return refs_of(growth);
 }
 
-// Adds a variable of rows for each part. What is kept pair by pair has its lanes along i.
+// Adds a variable of rows for each part. Values that are kept pair by pair have their lanes along i.
 Plan with_parts_of_rows(Plan plan, const Growth& growth) {
   for (std::size_t p = 0; p < growth.parts.size(); ++p) {
     plan.variables.push_back({"part", Axis::i, Source::data, 1, Kind::real, Axes(), -1});
@@ -41,7 +41,7 @@ Variant of_one_output(Variant variant, std::size_t number) {
   return variant;
 }
 
-// Makes the variant that computes the value to be bounded, pair by pair, and reads parts as those of rows.
+// Makes the variant that computes the value to be bounded, pair by pair, and reads parts as variables of rows.
 Variant pair_by_pair(const Plan& plan, Variant variant, const Growth& growth) {
   const auto put = [&](Ref* ref) {
     for (std::size_t p = 0; p < growth.parts.size(); ++p)
@@ -66,8 +66,8 @@ PanelShape shape_of(const Pass& pass, bool rows) {
   return {pass.stride(panel), pass.components[static_cast<int>(panel)]};
 }
 
-// Levels of leaves that are taken as one: of many components, boxes are close to each other, and few are left out. Sums
-// of exponentials look at many leaves anyway.
+// Returns the number of leaf levels that are taken as one. With many components, boxes are close to each other and few
+// are left out. Sums of exponentials look at many leaves anyway.
 int joined_levels(int components, const Output& output) {
   const int levels = components <= kFewestOfJoinedLeaves ? 0 : components <= 2 * kFewestOfJoinedLeaves ? 1 : 2;
   return adds_exponentials(output) ? std::max(levels, 1) : levels;
@@ -106,8 +106,8 @@ BoxedPass<T>::BoxedPass(const Plan& plan, const Variant& variant, std::size_t ou
     job_.parts.push_back({of_columns[components + p], of_bounds[components + p], growth_.parts[p].grows != job_.least});
 }
 
-// Components of a panel in which a pass finds the differences' values, those of rows or those of columns, then the
-// parts.
+// Returns the components of a panel in which a pass finds the values of the differences (of rows or of columns), then
+// the parts.
 template <class T>
 std::vector<int> BoxedPass<T>::places(const Pass& pass, bool row) const {
   std::vector<int> places;
@@ -161,7 +161,7 @@ std::vector<Rectangle> BoxedPass<T>::rectangles(const Restriction& restriction) 
   return all;
 }
 
-// Nothing is made anew where all lies as it did.
+// Reads the points. Makes nothing anew if points and rectangles are unchanged.
 template <class T>
 void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
   Coordinates<T> columns = read(false, threads), rows = read(true, threads);
@@ -180,7 +180,7 @@ void BoxedPass<T>::set_out(const Restriction& restriction, int threads) {
   for (const Rectangle& extent : extents) add_part(extent, threads);
   deal_out();
   other_parts_ = trees_made_ > 0 ? 0 : other_parts_ + 1;
-  // A trial by the clock is made again after as many runs with other parts as have been.
+  // A trial by the clock is repeated whenever the number of runs with other parts has doubled.
   if (job_.exponents || (other_parts_ & (other_parts_ - 1)) == 0) paid_ = Paid::untried;
 }
 
@@ -196,7 +196,7 @@ std::shared_ptr<const BoxTree<T>> BoxedPass<T>::tree(const Coordinates<T>& point
   return made;
 }
 
-// Rows that lie as the columns do have the same tree.
+// Adds a rectangle. Rows that equal the columns share the columns' tree.
 template <class T>
 void BoxedPass<T>::add_part(const Rectangle& extent, int threads) {
   const std::int64_t grain = pass_.tiling.strip_rows();
@@ -249,7 +249,7 @@ void BoxedPass<T>::fold_spans(int worker, const Task&, const Range& rows, const 
   }
 }
 
-// Some strips from everywhere are faster by boxes, most of them: one may have been held up.
+// Tells whether most strips of a sample are faster by boxes: a single strip may have been held up.
 template <class T>
 bool BoxedPass<T>::most_are_faster(const Task& task) {
   const std::int64_t units = units_->size(),
@@ -286,7 +286,7 @@ bool BoxedPass<T>::is_faster(const Range& some) {
   return faster;
 }
 
-// Sums have other last bits by boxes, so no clock decides: most columns are to be passed over.
+// Tells whether boxes pass over enough columns. Sums by boxes differ in their last bits, so the clock must not decide.
 template <class T>
 bool BoxedPass<T>::passes_over(const Range& some) {
   const BoxedRectangle& part = part_with(some.from);

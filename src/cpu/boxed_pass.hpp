@@ -1,5 +1,5 @@
-// One output by boxes: its units are strips of rows in the order of trees, and folding one is a walk through boxes of
-// columns.
+// Computes one output by boxes: its units are strips of rows in the order of trees, and a unit is folded by a walk
+// through boxes of columns.
 #pragma once
 #include <functional>
 #include <list>
@@ -16,7 +16,7 @@ namespace kernweave {
 // --- boxed points ---------------------------------------------------------------------------------------------------
 // Holds the values that pairs read of the points of an axis, in the order of a tree of boxes.
 
-// The layout of a panel: so many points side by side, of so many components each.
+// The layout of a panel: `wide` points side by side, of `components` components each.
 struct PanelShape {
   std::int64_t wide;
   int components;
@@ -26,8 +26,8 @@ struct PanelShape {
   }
 };
 
-// A part of the value that depends on the columns alone: where pairs find it in a panel of columns, and where bounds do
-// in one of rows; and whether its largest or its smallest number in a box makes the best pair.
+// A part of the value that depends on the columns alone: its place in the pairs' panel of columns and in the bounds'
+// panel of rows; and whether its largest or its smallest number in a box makes the best pair.
 struct BoxPart {
   int of_pairs, of_bounds;
   bool largest;
@@ -36,14 +36,14 @@ struct BoxPart {
 template <class T>
 class BoxedPoints {
  public:
-  // `values`: of each component of the panel, in the order of the data, of which the tree has those from `first` on.
-  // Boxes and strips begin at multiples of `grain`.
+  // `values`: the numbers of each component of the panel, in the order of the data; the tree has the points from
+  // `first` on. Boxes and strips begin at multiples of `grain`.
   BoxedPoints(const Coordinates<T>& values, std::int64_t first, const PanelShape& shape,
               std::shared_ptr<const BoxTree<T>> tree, std::int64_t grain, const std::vector<BoxPart>& parts);
 
   const BoxTree<T>& tree() const { return *tree_; }
 
-  // Points by their places: those in boxes from 0 on, as the tree numbers them, the others from `others` on.
+  // The places of points: points in boxes lie from 0 on, as the tree numbers them, other points from `others` on.
   Range boxed() const { return {0, tree_->boxed()}; }
   Range others() const {
     return {first_other_, first_other_ + static_cast<std::int64_t>(tree_->order().size()) - tree_->boxed()};
@@ -52,7 +52,7 @@ class BoxedPoints {
   const T* panel(std::int64_t place) const { return panel_.data() + place * shape_.components; }
   // The names of terms: rows of the data by place, both counted from 1.
   const std::vector<Index>& names() const { return names_; }
-  // Returns the best number of a part that pairs of a box can have, by box; NaN where that is not known.
+  // Returns, by box, the best number of a part that pairs of the box can have; NaN if it is unknown.
   const T* best(std::size_t part) const { return best_[part].data(); }
 
  private:
@@ -71,15 +71,15 @@ class BoxedPoints {
 template <class T>
 bool same_numbers(const Coordinates<T>& a, const Coordinates<T>& b);
 
-// Some components of some points.
+// Returns some components of some points.
 template <class T>
 Coordinates<T> part_of(const Coordinates<T>& values, const std::vector<int>& components, const Range& points);
 
 // --- box_walk.cpp ---------------------------------------------------------------------------------------------------
-// The walk of a strip of rows through a tree of boxes of columns: the nearest boxes first, and no box of which the best
-// that a pair could have does not matter any more.
+// Walks a strip of rows through a tree of boxes of columns: nearest boxes first. Skips a box if its best possible pair
+// does not matter any more.
 
-// An axis of the boxes: where pairs find it in a panel of rows, and where bounds do in those of rows and columns.
+// An axis of the boxes: its place in the pairs' panel of rows, and in the bounds' panels of rows and columns.
 struct BoxAxis {
   int of_pairs, of_bounds;
 };
@@ -90,10 +90,10 @@ struct BoxJob {
   const PassRun* pairs;
   const PassRun* bounds;  // the same formula, kept pair by pair
   std::vector<BoxAxis> axes;
-  bool grows;  // with differences, or falls
-  bool least;  // do the least terms matter, or those that are not 0?
+  bool grows;  // does the value grow with differences, or fall?
+  bool least;  // do the least terms matter, or the terms that are not 0?
   int joined = 0;  // levels of leaves that are taken as one
-  bool exponents = false;  // are exponentials added up, of which the largest matter?
+  bool exponents = false;  // are exponentials added up, so that the largest matter?
   std::vector<BoxPart> parts{};
 };
 
@@ -106,11 +106,11 @@ class BoxWalk {
   void begin();
   // Returns the worker that reads data.
   TileWorker<T>& reader() { return pairs_; }
-  // All that matters to a strip of rows is taken into their states, unless it is told, between two boxes, to give up.
+  // Takes all terms that matter to a strip of rows into its states. Stops if `give_up`, called between boxes, says so.
   using GiveUp = std::function<bool()>;
   void strip(const T* rows, std::int64_t count, const BoxedPoints<T>& columns, const StatesFrom& states,
              const GiveUp& give_up = nullptr);
-  // The columns that the last strip has looked at.
+  // Returns the number of columns that the last strip has looked at.
   std::int64_t seen() const { return seen_; }
   // Folds the rows with all columns in boxes, in any order. Finds no result: it serves to measure the time.
   void all_columns(const T* rows, const BoxedPoints<T>& columns);
@@ -134,7 +134,7 @@ class BoxWalk {
 
   const BoxJob<T>& job_;
   TileWorker<T> pairs_, bounds_;
-  std::vector<T> gaps_, zeros_;  // panels of what bounds read
+  std::vector<T> gaps_, zeros_;  // panels that bounds read
   std::vector<T> least_, most_;  // corners of the rows' own box
   std::vector<OpenBox> stack_;
   const BoxedPoints<T>* columns_ = nullptr;
@@ -145,8 +145,8 @@ class BoxWalk {
   std::int64_t looked_at_ = 0;  // columns that are looked at for a first limit; 0: none are
   StatesFrom states_{nullptr};
   double limit_ = 0;  // ranks of at least this do not matter; NaN: all do
-  std::int64_t seen_ = 0, flushed_ = 0;  // columns of the strip, and those that its row states have
-  std::vector<double> sums_;  // of rows, and what they say of numbers: nothing
+  std::int64_t seen_ = 0, flushed_ = 0;  // columns of the strip that were folded, and that reached the row states
+  std::vector<double> sums_;  // the sums of rows, and their row numbers, which are unused
   std::vector<long long> no_numbers_;
 };
 
@@ -156,9 +156,9 @@ class BoxedPass : public SpanFolder {
   BoxedPass(const Plan& plan, const Variant& variant, std::size_t output, const TileKernel& kernel,
             const Decision& decision);
 
-  // Sets all out for a run. No where a trial tells that all pairs are as fast.
+  // Prepares a run. Returns false if a trial shows that all pairs are as fast.
   bool pays(const Task& task, int threads);
-  // Its units are of rows in the order of trees. Once pays() was asked.
+  // Returns the units, of rows in the order of trees. Valid after a call of pays().
   const Units& whole() const { return *units_; }
   Sweep& sweep() { return sweep_; }
   std::int64_t rows_of_block() const { return pass_.tiling.strip_rows() * kStripsOfTask; }
@@ -174,7 +174,7 @@ class BoxedPass : public SpanFolder {
   std::vector<int> places(const Pass& pass, bool row) const;
   std::vector<int> axes(bool row) const;
   std::shared_ptr<const BoxTree<T>> tree(const Coordinates<T>& points, int threads);
-  // Rows and columns of which all pairs are there. Its rows are those of units from `first` on.
+  // Rows and columns whose pairs all exist. Its rows are the rows of units from `first` on.
   struct BoxedRectangle {
     Rectangle extent;
     std::int64_t first;
@@ -195,9 +195,9 @@ class BoxedPass : public SpanFolder {
 
   const Growth growth_;
   const bool always_;
-  const bool conditional_;  // does the formula say which pairs there are?
-  const Variant alone_;      // with that output alone
-  Plan plan_of_bounds_;      // parts are variables of rows there, as boxes are rows
+  const bool conditional_;  // does the formula say which pairs exist?
+  const Variant alone_;      // the variant with this output alone
+  Plan plan_of_bounds_;      // its parts are variables of rows, since boxes are rows
   Variant bounded_;
   const Pass pass_, of_bounds_;
   RowShape shape_;
@@ -206,7 +206,7 @@ class BoxedPass : public SpanFolder {
   BoxJob<T> job_;
   PassWorkers<BoxWalk<T>, BoxJob<T>> workers_;
   Sweep sweep_;
-  Coordinates<T> rows_, columns_;  // of all points, as they lie
+  Coordinates<T> rows_, columns_;  // of all points, in the order of the data
   std::vector<BoxedRectangle> parts_;
   std::vector<std::int64_t> order_;
   std::unique_ptr<const Units> units_;

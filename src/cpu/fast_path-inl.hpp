@@ -1,5 +1,5 @@
-// Fast paths of rows whose functions have one for ordinary arguments: one look at all vectors of a strip chooses it.
-// Two lanes that go through it in step. Included once per instruction set.
+// Fast paths of functions for ordinary arguments: one look at all vectors of a strip chooses the path. Two lanes go
+// through it in step. Included once per instruction set.
 #pragma once
 #include "lanes/math-inl.hpp"
 #include "kernweave/ops.hpp"
@@ -52,7 +52,7 @@ struct Interleaved {
   }
   KW_FN friend Interleaved square(Interleaved a) { return a * a; }
 
-  // Powers of e and of 2, what is made of them, logarithms, sines and cosines are written for any lane that has these.
+  // Powers of e and of 2, functions made of them, logarithms, sines and cosines work for any lane that has these.
   KW_FN friend Interleaved half_power(Interleaved a) { return {half_power(a.first), half_power(a.second)}; }
   KW_FN friend Interleaved beside_whole(Interleaved a) { return {beside_whole(a.first), beside_whole(a.second)}; }
   KW_FN friend Interleaved times_power(Interleaved a, Interleaved b) {
@@ -83,7 +83,7 @@ struct Interleaved {
 // estimated and the rest divided, and both go on at the same time.
 
 #if defined(__x86_64__)
-// An estimate of 1 / x: 11 bits or more where it and x are ordinary float32 numbers; else anything.
+// Estimates 1 / x: 11 bits or more if x and 1 / x are ordinary float32 numbers; else the result is arbitrary.
 template <class T>
 KW_FN Pack<T> inverse_estimate(Pack<T> x) {
   constexpr bool is_float = sizeof(T) == 4;
@@ -99,8 +99,8 @@ KW_FN Pack<T> inverse_estimate(Pack<T> x) {
 }
 #endif
 
-// An inverse by estimate, and what the estimate left of 1: at most 2^-11 in size; 1, infinite or NaN where there was
-// none.
+// An inverse by estimate, and left = 1 - y * estimate: at most 2^-11 in size; 1, infinite or NaN if the estimate
+// failed.
 template <class T>
 struct NearInverse {
   Pack<T> value, left;
@@ -111,7 +111,7 @@ struct NearInverse {
   }
 };
 
-// The inverses of a strip, for sums, where a unit or two in the last place do not matter. Rows are treated alike, so
+// The inverses of a strip for sums, in which a unit or two in the last place do not matter. Rows are treated alike, so
 // that equal rows have equal sums.
 template <class T>
 class Inverses {
@@ -119,20 +119,20 @@ class Inverses {
 
  public:
   KW_FN Inverses() : told_(0.0) {}
-  // The inverses of two columns.
+  // Returns the inverses of two columns.
   KW_FN Interleaved<Column> of(Interleaved<Column> y) {
     const NearInverse<T> one(y.second.first), other(y.second.second);
     told_ = one.left * one.left + (other.left * other.left + told_);
     return {Column(1.0) / y.first, {one.value, other.value}};
   }
-  // Were all estimates good? Each adds no more than 2^-22 to the sum of squares, a failed one 1 or NaN.
+  // Tells whether all estimates were good. Each adds no more than 2^-22 to the sum of squares, a failed one 1 or NaN.
   KW_FN bool well_told() const { return all(told_ < Pack<T>(0.5)); }
 
  private:
   Pack<T> told_;
 };
 
-// The look at a strip: notes arguments in a sum of squares, in which neither a large one nor a NaN can hide.
+// Looks at a strip: adds up the squares of arguments, in which neither a large argument nor a NaN can hide.
 template <class T>
 class CircleLook {
  public:
@@ -144,8 +144,8 @@ class CircleLook {
   Pack<T> squares_;
 };
 
-// Largest argument of an inverse root's fast path, and inverse of the smallest: between them the estimate is good, and
-// squares have room.
+// The largest argument of an inverse root's fast path, and the inverse of the smallest. Between them the estimate is
+// good, and squares are in range.
 constexpr double kRootLimit = 0x1p50;
 
 template <class T>
@@ -196,20 +196,20 @@ struct FastPath<op::InvSqrt, T> {
     return near_inverse_sqrt(x);
   }
 };
-// 0, at which they differ, is not on the fast path.
+// Rsqrt and InvSqrt differ at 0, which is not on the fast path.
 template <class T>
 struct FastPath<op::Rsqrt, T> : FastPath<op::InvSqrt, T> {};
 #endif
 
-// Rows with a way for sums that shows afterwards where it has failed: by values that are not finite, or in what
-// estimates of inverses have left.
+// Rows with a fast version for sums that shows afterwards whether it has failed: by values that are not finite, or by
+// the error `left` of estimated inverses.
 template <class Row, class T>
 struct Telling {
   static constexpr bool kTells = false;
 };
 #if defined(__x86_64__)
-// Whether inverses are estimated. AVX2 estimates float32 alone: to convert and correct float64 twice takes as long as
-// to divide. Corrections need a product and a sum that are rounded once.
+// Tells whether inverses are estimated. AVX2 estimates float32 alone: to convert and correct float64 twice takes as
+// long as to divide. Corrections need a product and a sum that are rounded once.
 template <class T>
 constexpr bool kEstimates = kJoined && (sizeof(T) == 4 || kVectorBytes == 64);
 template <class T>

@@ -1,5 +1,5 @@
-// Pairs that are one fold over components, a chain of calls and one reduction: each kind of fused.def is compiled as a
-// loop of its own, which reads no instruction between one strip and the next. Included once per instruction set.
+// Fused loops for pairs that are one fold over components, a chain of calls and one reduction. Each kind of fused.def
+// is compiled as its own loop, which reads no instruction between strips. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/fast_path-inl.hpp"
@@ -11,7 +11,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// The fused loops are left out of a set for machines of long ago and for comparison: its pairs run as steps.
+// The instruction set for old machines and for comparison has no fused loops: its pairs run as steps.
 #if defined(__x86_64__) && !defined(_WIN32)
 constexpr bool kHasFusedLoops = kVectorBytes > 16;
 #else
@@ -38,7 +38,7 @@ class FusedLoops {
   }
 
  private:
-  // Made by the compiler, so that no code of the library's is compiled for one instruction set here.
+  // A table made at compile time, so that no code of the standard library is compiled for one instruction set here.
   template <int kSize>
   struct Table {
     FusedLoop at[kSize] = {};
@@ -52,12 +52,12 @@ class FusedLoops {
 
   // --- one chain ---
 
-  // The arguments of a call beside what has been found. A call that looks numbers up has its table behind `row`.
+  // The arguments of a call beside earlier results. A call that looks numbers up has its table behind `row`.
   struct Taken {
     P once;
     Seen row, column;
 
-    // For the part of a strip that begins at a column.
+    // Returns an argument for the part of a strip that begins at column c.
     template <int kArgument>
     KW_FN Part get(const Part* found, int, int c) const {
       if constexpr (kArgument >= 0) return found[kArgument];
@@ -69,7 +69,7 @@ class FusedLoops {
     }
   };
 
-  // Use the fast version of all calls if the last one can report that it was invalid.
+  // Tells whether the last call can report that its fast version was invalid. If so, all calls use the fast version.
   template <class... Calls>
   static constexpr bool last_tells() {
     bool tells = false;
@@ -88,7 +88,7 @@ class FusedLoops {
     }
   };
 
-  // Calls of which one looks numbers up.
+  // Calls, one of which looks numbers up.
   struct LookingUp {
     TableReader<T> table;
 
@@ -121,7 +121,7 @@ class FusedLoops {
     static constexpr bool kStarts = false;
     using Left = Chain<Calls...>;
   };
-  // A number that is added to the fold's result first: the fold starts with it where the plan says so.
+  // A chain that first adds a number to the fold's result: the fold starts with the number if the plan says so.
   template <class... Calls>
   struct Work<Chain<Plus<0>, Calls...>> : Listed<Plus<0>, Calls...> {
     static_assert(!(false || ... || Calls::template kTakes<static_cast<Argument>(0)>),
@@ -129,7 +129,7 @@ class FusedLoops {
     static constexpr bool kStarts = true;
     using Left = Chain<Calls...>;
   };
-  // Carries them out, of the part of a strip that begins at a column, where folds have found `of_fold`.
+  // Carries out the calls for the part of a strip that begins at `column`, given the fold's result `of_fold`.
   template <class Here, class Way, class... Calls>
   static KW_FN Part work(Way* way, Part of_fold, const Taken* taken, int column, Chain<Calls...>) {
     constexpr int kDone = Here::kStarts ? 1 : 0;
@@ -141,8 +141,8 @@ class FusedLoops {
     else return of_fold;
   }
 
-  // The places of all values of a strip. The frame's `operands` are the fold, the calls and the reduction. A call has
-  // its argument of a row, or of no point, first, and its argument of a column second.
+  // The places of all values of a strip. The frame's `operands` are the fold, the calls and the reduction. In a call,
+  // `a` is the argument of a row or of no point, and `b` is the argument of a column.
   template <class Here>
   struct Places {
     const Frame& frame;
@@ -191,8 +191,8 @@ class FusedLoops {
     }
   };
 
-  // Terms of a full strip are taken from registers, where that will do. What memory is needed for else is made there,
-  // or the reduction would lie in memory throughout.
+  // Takes the terms of a full strip from registers, if possible. The memory for the other case is made in its own
+  // branch, or the reduction would lie in memory throughout.
   template <class Reduction>
   static KW_FN void take(const Frame& frame, const typename M::Ready& reduction, const Strip& s, std::int64_t left) {
     if (left >= M::kColumns && Reduction::take(reduction, frame, frame.columns - left, s)) return;
@@ -201,7 +201,7 @@ class FusedLoops {
     Reduction::take_memory(copy, &now);
   }
 
-  // Kinds of pairs, by what is done with them.
+  // A kind of pairs: its fold, calls, reduction and weight.
   template <class FoldOf, class Calls, template <class> class State, Weight kWeight, bool kSummed>
   struct Kind {
     using Fold = FoldOf;
@@ -217,7 +217,7 @@ class FusedLoops {
     using PlainWay = std::conditional_t<Here::kLooksUp, LookingUp, AsWritten>;
   };
 
-  // All strips as they are written, the last one perhaps not full.
+  // Takes all strips without a fast path; the last strip may not be full.
   template <class Kind>
   static KW_FN void take_all(const Frame& frame) {
     Places<typename Kind::Here> places(frame);
@@ -235,7 +235,7 @@ class FusedLoops {
     }
   }
 
-  // Takes all strips into a reduction that keeps the least term alone. Says no where the fast path was not right.
+  // Takes all strips into a reduction that keeps the least term alone. Returns false if the fast path was invalid.
   template <class Kind>
   static KW_FN bool pick_all(const Frame& frame) {
     using Reduction = typename Kind::Reduction;
@@ -258,8 +258,8 @@ class FusedLoops {
     return picking.end(Reduction::index_of(count, 0), count.by_column);
   }
 
-  // Full strips of what adds up and has one weight, the short way. Goes on behind them, and says whether that was
-  // right.
+  // Adds full strips to sums with one weight, by the fast path, and moves all places behind them. Tells whether the
+  // fast path was valid.
   static KW_FN bool well_told(const AsWritten&) { return true; }
   static KW_FN bool well_told(const LookingUp&) { return true; }
   static KW_FN bool well_told(const Shortly& way) { return way.inverses.well_told(); }
@@ -275,7 +275,7 @@ class FusedLoops {
     }
     return well_told(way) && adding.end();
   }
-  // The program of steps, of some strips.
+  // Runs the program of steps for some strips.
   __attribute__((noinline)) static void run_steps(const Frame& frame, std::int64_t first, std::int64_t end) {
     Frame some = frame;
     for (int k = 0; k < kSpaces; ++k) some.base[k] = static_cast<T*>(frame.base[k]) + first * frame.advance[k];
@@ -284,9 +284,9 @@ class FusedLoops {
     StripSteps<T>::run(some);
   }
   // Validity is checked once per 8 strips, since a check takes as long as half a strip of the shortest terms. After a
-  // failure they are redone step by step, and the next check is of one strip alone. Each further failure doubles the
-  // number of strips that run as steps (back-off): the maximum of a logsumexp may keep rising. A reduction that has a
-  // scale to find begins with a check of one strip.
+  // failure the strips are redone step by step, and the next check is of one strip alone. Each further failure doubles
+  // the number of strips that run as steps (back-off): the maximum of a logsumexp may keep rising. A reduction that has
+  // a scale to find begins with a check of one strip.
   static constexpr std::int64_t kTogether = 8;
   static KW_FN std::int64_t least(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
   static KW_FN std::int64_t most(std::int64_t a, std::int64_t b) { return a < b ? b : a; }
@@ -336,7 +336,7 @@ class FusedLoops {
     all->push_back(
         {kFold, kRed, kWeight, kSummed, Calls::kRows, Calls::kLength, kRun, screened<kFold, Calls, State, kRun>()});
   }
-  // Distances of which only the least enter.
+  // Returns the screened loop, if distances are folded and only the least enter; else null.
   template <Op kFold, class Calls, template <class> class State, void (*kRun)(const Frame&)>
   static constexpr auto screened() -> decltype(kRun) {
     constexpr bool kLeast = State<P>::kShort && !State<P>::kAdds;

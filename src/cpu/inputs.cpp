@@ -19,10 +19,10 @@ std::int64_t place_on(const Variable& v, const View& view, Point p) {
   return 0;
 }
 
-// Row numbers are counted, unless points are not as they lie: then they are data.
+// Tells whether row numbers are counted. If points are reordered, their row numbers are data.
 bool counts(const Variable& v, const View& view) { return v.source == Source::counter && !view.data; }
 
-// The row of its variable that a source shows at a point.
+// Returns the row of the variable that a reading takes at a point.
 std::int64_t row_at(const Reading& reading, const Plan& plan, const std::vector<View>& data, Point p) {
   if (reading.rows.empty()) return place_on(plan.variables[reading.variable], data[reading.variable], p);
   std::int64_t row = place_on(plan.variables[reading.rows[0]], data[reading.rows[0]], p);
@@ -32,7 +32,7 @@ std::int64_t row_at(const Reading& reading, const Plan& plan, const std::vector<
   return row;
 }
 
-// A sparse matrix of pairs, down a column or, entry by entry, along a row.
+// Reads a sparse matrix of pairs, down a column or, entry by entry, along a row.
 template <class T>
 void read_sparse(const Variable& v, const View& view, Axis axis, Point first, std::int64_t count, T* out) {
   const bool forth = v.axis == Axis::pair;
@@ -48,7 +48,7 @@ bool is_plain(const Reading& reading, const Plan& plan, const View& view, Axis a
   return reading.rows.empty() && !counts(v, view) && in_a_row && !view.sparse();
 }
 
-// Eight at a time, which compilers make vectors of.
+// Copies eight numbers at a time, which compilers turn into vectors.
 template <class T>
 void copy_less(const double* __restrict from, double off, std::int64_t count, T* __restrict to) {
   std::int64_t p = 0;
@@ -58,7 +58,7 @@ void copy_less(const double* __restrict from, double off, std::int64_t count, T*
   for (; p < count; ++p) to[p] = static_cast<T>(from[p] - off);
 }
 
-// The list that has a row number for each point along an axis; null where rows are found another way.
+// Returns the list that has a row number for each point along an axis; null if rows are found another way.
 const double* listed_rows(const Reading& reading, const Plan& plan, const std::vector<View>& data, Axis axis,
                           Point first) {
   if (reading.rows.size() != 1) return nullptr;
@@ -89,7 +89,7 @@ void pack(const Reading& reading, const Plan& plan, const std::vector<View>& dat
   const Variable& v = plan.variables[reading.variable];
   const View& view = data[reading.variable];
   const bool is_count = counts(v, view);
-  // Columns that lie as they are wanted are copied one by one, others point by point.
+  // Columns whose numbers lie side by side are copied whole, other columns point by point.
   const bool plain = is_plain(reading, plan, view, axis);
   const double* const listed = is_count ? nullptr : listed_rows(reading, plan, data, axis, first);
   const std::int64_t start = place_on(v, view, first);

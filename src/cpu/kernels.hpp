@@ -6,8 +6,8 @@
 namespace kernweave {
 
 // --- strip ----------------------------------------------------------------------------------------------------------
-// The strip machine's language: what an instruction is, where operands lie. Plain data, read on both sides of
-// the instruction-set border.
+// The strip machine's language: the form of an instruction, and the places of operands. Plain data, read on both sides
+// of the instruction-set border.
 //
 // A strip is a block of pairs held in registers: kVectors vectors of points along the lane axis, times kColumns
 // points of the sweep axis. An instruction works on the whole strip: most take it, combine it with an operand in
@@ -17,12 +17,12 @@ namespace kernweave {
 enum class Space : std::uint8_t {
   lane,         // values along the lane axis, of the present block
   sweep,        // values along the sweep axis, of the present tile
-  lane_panel,   // those of the lane axis that pairs read, strip by strip with all components together: close to
-  sweep_panel,  // each other, they neither compete for places in the cache nor come in late; the same of the sweep axis
+  lane_panel,   // values of the lane axis that pairs read, all components of a strip together: side by side,
+  sweep_panel,  // values do not compete for places in the cache or come in late; likewise, of the sweep axis
   once,         // parameters and numbers
   table,        // parameters that are read by place: their numbers as they are, once for all lanes
   pairs,        // matrices of pairs, packed for the present strip of lanes
-  slot,         // what the program itself has stored, one strip wide
+  slot,         // values that the program itself has stored, one strip wide
 };
 constexpr int kSpaces = 8;
 
@@ -33,7 +33,7 @@ enum class StepShape : std::uint16_t {
   alone = 0,  // strip = f(strip)
   scaled,     // strip = f(strip * a), a number
   shifted,    // strip = f(strip + a), a number
-  of_one,     // how many
+  of_one,     // the number of these shapes
   // Two
   with_vector = 0,  // strip = f(strip, other)
   with_number,
@@ -41,10 +41,10 @@ enum class StepShape : std::uint16_t {
   number_with,
   vector_number,  // strip = f(a, b), both in memory
   number_vector,
-  row_number,  // the same, of a vector that all columns share
+  row_number,  // like vector_number, with a vector that all columns share
   number_row,
   vectors,
-  sum_row_number,  // the sum of it over components
+  sum_row_number,  // the sum of row_number over components
   sum_number_row,
   with_shifted,  // strip = f(strip, a + b), a vector and a number
   shifted_with,
@@ -53,7 +53,7 @@ enum class StepShape : std::uint16_t {
   own_shifted,  // strip = f(strip, strip + a), a number
   shifted_own,
   of_two,
-  // Three: where the strip stands, between vectors
+  // Three: the place of the strip among the vectors
   first = 0,  // strip = f(strip, a, b)
   second,
   third,
@@ -106,8 +106,8 @@ constexpr std::uint16_t code_of(Op op, StepShape shape) {
 }
 constexpr std::uint16_t code_of(Op op, FoldShape shape) { return code_of(op, static_cast<StepShape>(shape)); }
 
-// The weight of a term: none; a vector of lanes; one number a column, or the same one in all; or the difference of two
-// points, a vector that all columns share less a number, so that no gradient has to keep its differences.
+// The weight of a term: none; a vector of lanes; one number a column, or one number for all columns; or the difference
+// of two points, a vector that all columns share minus a number, so that no gradient has to keep its differences.
 enum class Weight : std::uint16_t { none, vector, number, difference, count };
 
 constexpr bool takes_weights(Red red) {
@@ -118,7 +118,7 @@ constexpr bool takes_weights(Red red) {
   };
   return inputs_of[static_cast<int>(red)] == value_weight;
 }
-// Tells whether a reduction takes a weight. A sum reads a weight of 1 for none; LogSumExp would test each weight for 0.
+// Tells whether a reduction takes a weight. A sum without weights reads the weight 1; LogSumExp would test each for 0.
 constexpr bool takes(Red red, Weight weight) {
   if (weight == Weight::none) return !takes_weights(red) || red == Red::LogSumExp;
   return takes_weights(red) && (weight != Weight::difference || red == Red::Sum);
@@ -136,7 +136,7 @@ enum Move : std::uint16_t {
   kLoadVector = kFirstMove,  // strip = a
   kLoadNumber,
   kStore,       // a = strip
-  kTellSquare,  // strip = what a screen knows of points of `width` components, from their squares
+  kTellSquare,  // strip = told_square() of the squares of points of `width` components (screen-inl.hpp)
   kLoopBegin,   // the instructions up to kLoopEnd run for each of `width` components
   kLoopEnd,
   kStripEnd,
@@ -152,8 +152,8 @@ struct Count {
 
 struct Operand {
   std::int64_t offset = 0;  // of its first component, in numbers
-  std::int64_t column = 0;  // of vectors: between columns of the strip
-  std::int64_t stride = 0;  // between components; 0 where one serves all
+  std::int64_t column = 0;  // for vectors: numbers between columns of the strip
+  std::int64_t stride = 0;  // numbers between components; 0 if one component serves all
   Space space = Space::once;
   bool vector = false;  // differs from lane to lane
   std::int32_t width = 1;
@@ -167,10 +167,10 @@ struct Instruction {
   std::int32_t width = 1;  // components of a fold, a loop, or a weight
   Operand a, b;
   Operand result;                 // of operations with their own loop
-  std::int64_t state = 0;         // of reductions: bytes to the states of the first component
+  std::int64_t state = 0;         // for reductions: bytes to the states of the first component
   std::int64_t state_stride = 0;  // bytes from component to component
   Numbering counted = kAlongSweep;
-  bool starts = false;  // of a fused loop's fold: with the number that the first call adds
+  bool starts = false;  // does the fold of a fused loop start with the number that the first call adds?
   const int* attributes = nullptr;
 };
 
@@ -178,9 +178,9 @@ struct Instruction {
 struct Frame {
   const Instruction* program;
   const Instruction* operands;    // of a fused loop: its fold, calls and reductions
-  void* base[kSpaces];            // where each space stands for the first strip
+  void* base[kSpaces];            // address of each space for the first strip
   std::int64_t advance[kSpaces];  // numbers from strip to strip
-  std::int64_t columns;           // in all, the last strip may be short
+  std::int64_t columns;           // all columns; the last strip may be short
   void* states;                   // of the present strip of lanes
   void* scratch;                  // for operations with their own loop
   void* room;                     // for the program made ready
@@ -201,14 +201,14 @@ struct Product {
 // Declares what each instruction set offers: the strip machine in both precisions, and the states of its lanes.
 
 // The states of one reduction, as functions. Lane states hold many rows at once in the precision of the strip; row
-// states hold one row in float64 and take in what lane states have gathered.
+// states hold one row in float64 and take in the terms that lane states have gathered.
 struct StateKernel {
   bool adds;                // its lane states go to the row states after every tile, for accuracy
   bool looks;               // does it take a sample of its terms first?
   std::int64_t lane_bytes;  // of one vector of lanes
   std::int64_t (*lane_storage)(int places);
   void (*lane_init)(void* state, void* storage, int places);
-  void (*lane_restart)(void* state);  // of states that add: as if nothing had been added
+  void (*lane_restart)(void* state);  // for states that add: resets the sums
   void (*lane_look)(void* state);     // begins the sample: terms are not taken in until lane_end_look()
   void (*lane_end_look)(void* state);
   void (*lane_names)(void* state, const long long* names);  // of states that note places (red/state.hpp)
@@ -216,13 +216,13 @@ struct StateKernel {
   std::int64_t row_bytes;
   std::int64_t (*row_storage)(int places);
   void (*row_init)(void* rows, std::int64_t count, void* storage,
-                   int places);                             // consecutive ones, and so is their storage
+                   int places);                             // consecutive states with consecutive storage
   void (*flush)(void* rows, const void* lanes, int count);  // consecutive row states take in a lane each
   void (*merge)(void* row, const void* later);
   void (*finish)(const void* rows, std::int64_t count, int places, double* values, long long* indices);  // row by row
 };
 
-// A loop compiled for pairs of one kind (fused-inl.hpp), and all of them.
+// A loop compiled for pairs of one kind (fused-inl.hpp), and the list of all loops.
 struct FusedLoop {
   Op fold;
   Red reduction;
@@ -231,7 +231,7 @@ struct FusedLoop {
   const CallRow* calls;
   int length;
   void (*run)(const Frame& frame);
-  void (*screened)(const Frame& frame);  // the same with a screen (screen-inl.hpp), if there is one
+  void (*screened)(const Frame& frame);  // the loop with a screen (screen-inl.hpp), if there is one
 };
 struct FusedLoopList {
   const FusedLoop* at;
@@ -243,7 +243,7 @@ struct TileKernel {
   std::int64_t (*room)(std::int64_t instructions);  // bytes that a program takes when it runs
   void (*run)(const Frame& frame);
   FusedLoopList (*fused)();
-  void (*multiply)(const Product& product);  // adds a tile's values, weighed, to its sums
+  void (*multiply)(const Product& product);  // adds a tile's weighted values to its sums
   const StateKernel* states;                 // by Red
 };
 

@@ -86,7 +86,7 @@ Space Layout::space_of(Axis axis) const {
   }
 }
 
-// A variable, or a variable read by row numbers, which may themselves be read so.
+// Returns the reading of a variable that is read directly or by row numbers, which may also be read by row numbers.
 Reading Layout::reading_of(const Ref& ref) const {
   if (ref.from == Ref::From::variable) return {ref.index, {}, ref.width};
   const Step& step = *program_.maker(ref);
@@ -115,8 +115,8 @@ void Layout::add_reading(const Ref& ref, bool as_table) {
   components += reading.width;
 }
 
-// Seen from the program of one axis, the values along it are vectors of lanes; seen from the pairs, those
-// along the lanes are, the same in all columns, and those along the sweep are one number a column.
+// To the program of one axis, values along the axis are vectors of lanes. To the pairs, values along the lanes are
+// vectors, the same in all columns, and values along the sweep are one number a column.
 Operand Layout::place(Space space, int component, int width) const {
   Operand o;
   o.space = space;

@@ -7,8 +7,8 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// The places of rows, one a lane, as words of 64 bits, of which float has two places each. Vectors of 64 bytes go
-// through memory, since the compiler takes numbers out of them one by one; of 32 bytes that takes 0.7 of the time.
+// The places of rows, one a lane, as words of 64 bits, each with two places of float. Vectors of 64 bytes go through
+// memory, since the compiler takes numbers out of them one by one; with 32 bytes, one by one takes 0.7 of the time.
 template <class T>
 class RowPlaces {
   using Words [[gnu::vector_size(kVectorBytes)]] = long long;
@@ -33,7 +33,7 @@ class RowPlaces {
   alignas(kVectorBytes) long long word_[kVectorBytes / 8];
 };
 
-// Numbers k and k + 1 of the rows that begin at `at`, one row a lane.
+// Loads numbers k and k + 1 of the rows that begin at `at`, one row a lane.
 template <class T>
 struct RowPairs {
   using P = Pack<T>;
@@ -74,7 +74,7 @@ struct RowPairs {
 };
 
 #if defined(__x86_64__)
-// The four numbers of each row in float, by a 4 x 4 transposition in every quarter of the vector.
+// Loads the four numbers of each row in float, by a 4 x 4 transposition in every quarter of the vector.
 template <class P>
 KW_FN void load_four(const float* rows, const RowPlaces<float>& at, P* out) {
   constexpr int kQuarters = P::kLanes / 4;
@@ -108,7 +108,7 @@ KW_FN void load_four(const float* rows, const RowPlaces<float>& at, P* out) {
 }
 #endif
 
-// One order of a table, for as many vectors as one likes.
+// Reads one order of a table, for any number of vectors.
 template <class T>
 class TableReader {
   using P = Pack<T>;
@@ -124,7 +124,7 @@ class TableReader {
       : order_(Order::of([&](int k) { return table[k]; }, width, order)), rows_(table + order_.first) {}
 
   KW_FN P operator()(P x) const {
-    // A number that is none becomes one here, and none again at the end.
+    // A NaN becomes a number here, and a NaN again at the end.
     const BitVector bits_of_x = bits(lesser(greater(x, P::all(order_.least)), P::all(order_.most)));
     const Unsigned row = reinterpret_cast<Unsigned>(bits_of_x) >> Order::kShift;
     const BitVector number = reinterpret_cast<BitVector>(row) - static_cast<Bits>(order_.before);

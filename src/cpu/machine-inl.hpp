@@ -18,7 +18,7 @@ constexpr int kCost = Row::eval((static_cast<void>(sizeof(P)), CostLane(0.0))...
 template <class Row, class... P>
 constexpr bool kIsWritten = kCost<Row, P...> <= kLongestWritten;
 
-// A function as its row has it.
+// The full version of a function, as its row defines it.
 template <class Row>
 struct Long {
   template <class P>
@@ -40,7 +40,7 @@ struct Machine {
   struct Strip {
     P at[kColumns][kVectors];
   };
-  // Lane of arithmetic in step: two columns. All four would leave no register for intermediate results.
+  // The lane of arithmetic in step: two columns. Four columns would leave no register for intermediate results.
   using Column = Interleaved<P>;
   using Part = Interleaved<Column>;
   static_assert(kVectors == 2 && kColumns == 4, "a strip is two parts");
@@ -70,7 +70,7 @@ struct Machine {
     columns([&](int c) { vectors([&](int v) { f(c, v); }); });
   }
 
-  // An operand where it lies for the present strip, apart in bytes. The numbers of neighbouring columns are neighbours.
+  // The address of an operand for the present strip, and distances in bytes. Numbers of adjacent columns are adjacent.
   struct Seen {
     char* at;
     std::int64_t stride;  // from component to component
@@ -99,8 +99,8 @@ struct Machine {
     Function function;
   };
 
-  // An instruction made ready for a run: what carries it out, and places instead of spaces, since to look a place up
-  // for every strip takes as long as a short operation.
+  // An instruction made ready for a run: its step, and addresses instead of spaces, since to look an address up for
+  // every strip takes as long as a short operation.
   struct Ready {
     Step step;
     Function function;
@@ -108,9 +108,9 @@ struct Machine {
     char* states;
     std::int64_t state_stride;
     std::int32_t width;
-    std::int32_t length;  // of a loop: instructions up to what comes after it
+    std::int32_t length;  // for a loop: instructions up to the one after the loop
     const Instruction* from;
-    const Moving* moving;  // of a loop: the pointers that move on at every turn
+    const Moving* moving;  // for a loop: the pointers that move on at every turn
     const Moving* end_moving;
   };
 
@@ -118,8 +118,8 @@ struct Machine {
   struct Run {
     const Frame& frame;
     std::int64_t column;  // the first of this strip
-    std::int64_t left;    // columns of this strip and those after it
-    Strip memory;         // the strip, where an instruction cannot do with registers
+    std::int64_t left;    // columns of this strip and of all later strips
+    Strip memory;         // the strip, if an instruction needs it in memory
   };
 
   // --- the chain ---
@@ -132,8 +132,8 @@ struct Machine {
     each([&](int c, int v) { s.at[c][v] = P(0.0); });
     return s;
   }
-  // The last thing that a step does: compilers make a jump of it. Where one does not, the stack grows by the length of
-  // the program.
+  // Calls the next step, as the last thing that a step does: compilers turn the call into a jump. If a compiler does
+  // not, the stack grows by the length of the program.
   static KW_FN void go_on(Step next, const Ready* i, Run* run, const Strip& s) {
     return next(i, run, s.at[0][0].v, s.at[0][1].v, s.at[1][0].v, s.at[1][1].v, s.at[2][0].v, s.at[2][1].v,
                 s.at[3][0].v, s.at[3][1].v);
@@ -146,7 +146,7 @@ struct Machine {
     Work::work(*i, run, &s);
     return go_on(i + 1, run, s);
   }
-  // Two kinds of work for one instruction: the second has one step, whatever comes before it.
+  // Does two kinds of work for one instruction. The second kind has one step, whatever work comes before it.
   template <class Work, class Next>
   __attribute__((flatten)) static void step_before(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
     Strip s = strip_of(a, b, c, d, e, f, g, h);
@@ -154,7 +154,7 @@ struct Machine {
     return go_on(step<Next>, i, run, s);
   }
   static void end(const Ready*, Run*, V, V, V, V, V, V, V, V) {}
-  // The strip is free before, between and after the turns of a loop.
+  // Runs the turns of a loop. The strip is free before, between and after the turns.
   __attribute__((flatten)) static void loop(const Ready* i, Run* run, V, V, V, V, V, V, V, V) {
     for (int turn = 0; turn < i->width; ++turn) {
       go_on(i + 1, run, empty());
@@ -195,7 +195,7 @@ struct Machine {
   static void follow(char** at, std::int64_t by, Moving** end) {
     if (by != 0) *(*end)++ = {at, by};
   }
-  // Pointers that move on from turn to turn of the loop that begins at `from`.
+  // Collects the pointers that move on from turn to turn of the loop that begins at `from`; returns their end.
   static Moving* follow_turns(Ready* from, Moving* end) {
     from->moving = end;
     Ready* i = from + 1;
@@ -207,7 +207,7 @@ struct Machine {
     from->end_moving = end;
     return end;
   }
-  // Last of the pointers that move on from strip to strip, which lie behind the program.
+  // Makes a program ready; returns the end of the pointers, behind the program, that move on from strip to strip.
   static const Moving* make_ready(const Frame& frame, const Entry* entries, Ready* program, std::int64_t count) {
     Moving* const moving = reinterpret_cast<Moving*>(program + count);
     Moving* end = moving;
@@ -237,7 +237,7 @@ struct Machine {
       go_on(program, &now, empty());
       for (const Moving* m = moving; m != end_moving; ++m) *m->at += m->by;
     }
-    // Compilers do not clear upper halves after steps, which get vectors; with them R's BLAS is up to 7 times slower.
+    // Compilers do not clear upper halves of vectors after steps; uncleared, they make R's BLAS up to 7 times slower.
 #if KW_VECTOR_BYTES > 16
     _mm256_zeroupper();
 #endif
@@ -249,15 +249,15 @@ struct Machine {
   static KW_FN void map(Strip* s, F f) {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v]); });
   }
-  // A function applied in step, as far as its length allows: what is longer than an exponential needs more constants
-  // than 16 registers hold beside four vectors. In float64, where results take longer to come, that pays all the same.
+  // Applies a function in step, if it is short enough: a function longer than an exponential needs more constants than
+  // 16 registers hold beside four vectors. In float64, where results take longer to come, it pays all the same.
   static constexpr int kLongestInStep = sizeof(T) == 8 || kVectorBytes == 64 ? kLongestWritten : 30;
   template <int kLength, class Way>
   static KW_FN void map_way(Strip* s) {
     if constexpr (kLength <= kLongestInStep) *s = strip_of(Way::value(part(*s, 0)), Way::value(part(*s, 2)));
     else map(s, [](P x) { return Way::value(x); });
   }
-  // The fast path, if it will do for the whole strip. The slow one gets a copy, or the strip would live in memory.
+  // Takes the fast path if it suits the whole strip. The slow path gets a copy, or the strip would live in memory.
   template <class Row>
   static KW_FN void map_function(Strip* s) {
     if constexpr (FastPath<Row, T>::kShort) {
@@ -296,7 +296,7 @@ struct Machine {
     each([&](int c, int v) { s->at[c][v] = f(s->at[c][v], vector.vector(c, v), number.number(c)); });
   }
 
-  // A vector that all columns share, and a number: each is loaded once.
+  // Maps a vector that all columns share, and a number a column: each is loaded once.
   template <class F>
   static KW_FN void map_row(Strip* s, Seen vector, Seen number, F f) {
     P x[kVectors];
@@ -318,11 +318,11 @@ struct Machine {
     map(s, [](P) { return Op::template start<P>(); });
     for (int d = 0; d < width; ++d, a.next()) each([&](int c, int v) { s->at[c][v] = next(s->at[c][v], a, c, v); });
   }
-  // The sum of squares of differences, say, of vectors along the lanes and numbers along the columns: the
-  // strip holds all the totals, every number loaded serves all of a row or column of it.
+  // Folds vectors along the lanes with numbers along the columns, as in a sum of squared differences. The strip holds
+  // all totals, and every number loaded serves a whole row or column of the strip.
   template <class F>
   static KW_FN void fold_vector_number(Strip* s, P start, Seen a, Seen b, int width, F next) {
-    // The first component apart, or the start would be copied for each vector.
+    // The first component is taken apart, or the start would be copied for each vector.
     map_row(s, a, b, [&](P x, P y) { return next(start, x, y); });
     a.next();
     b.next();
@@ -348,11 +348,11 @@ struct Machine {
 
   // --- operations with their own loop ---
 
-  // An argument of one vector of lanes in column c.
+  // Reads an argument of one vector of lanes in column c.
   static Read<P> reader(Seen a, const Operand& o, int c, int v) {
     return {reinterpret_cast<const P*>(a.numbers(c) + v * W), a.stride / static_cast<std::int64_t>(sizeof(P)), o.width};
   }
-  // Numbers of column c, spread out into `room` for all its vectors.
+  // Spreads the numbers of column c out into `room`, for all vectors of the column.
   static Read<P> spread_out(Seen a, const Operand& o, int c, P** room) {
     P* const at = *room;
     if (o.vector) return {};

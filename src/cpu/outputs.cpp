@@ -1,4 +1,4 @@
-// Memory and order of the row states; what they hold is known to their kernels alone.
+// Manages the memory and order of row states; only their kernels know their contents.
 #include "cpu/outputs.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void RowStates::merge_rows(RowStates& later, std::int64_t count, std::size_t par
     for (std::int64_t r = 0; r < count; ++r) shape_->parts[part].kernel->merge(at(part, c, 0), later.at(part, c, r));
 }
 
-// Results lie as rows x places x components.
+// Writes results, which lie as rows x places x components.
 void RowStates::finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result,
                        const Result& result, const std::int64_t* order) {
   const Output& output = *shape_->parts[part].output;

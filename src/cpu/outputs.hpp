@@ -1,4 +1,4 @@
-// The states of rows, in float64: what tiles have gathered, what tasks hand to each other.
+// The states of rows, in float64: tiles gather terms in them, and tasks hand them to each other.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -22,7 +22,7 @@ struct RowShape {
   std::vector<OutputState> parts;  // outputs kept pair by pair have none
 };
 
-// States of some rows: for each part, each component, one row after the other.
+// The states of some rows: for each part and each component, one row after the other.
 class RowStates {
  public:
   // Makes `rows` rows without terms; memory of an earlier use is reused.
@@ -33,9 +33,9 @@ class RowStates {
   const char* unpack(const char* from, const RowShape& shape);
   // Takes in states of later terms of the same rows.
   void merge(RowStates& later);
-  // Takes in the rows of one block in order, where a part folds the rows too.
+  // Takes in the rows of one block in order, if a part folds the rows too.
   void merge_rows(RowStates& later, std::int64_t count, std::size_t part);
-  // Writes the rows of a part to its result, the first one to row `first`; with an order, row k of it to row order[k].
+  // Writes the rows of a part to its result from row `first` on; with an order, row k goes to row order[k].
   void finish(std::size_t part, std::int64_t count, std::int64_t first, std::int64_t rows_of_result,
               const Result& result, const std::int64_t* order);
 
@@ -51,7 +51,7 @@ class RowStates {
   std::vector<long long> indices_;
 };
 
-// The states of some rows, from row `first` on of those.
+// The states of rows `first`, `first` + 1, ... of `states`.
 struct StatesFrom {
   RowStates* states;
   std::int64_t first = 0;

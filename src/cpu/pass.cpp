@@ -1,5 +1,5 @@
-// A pass made of a plan: the modes of its outputs, its steps, the size of its tiles, and the order in which its parts
-// are emitted.
+// Makes a pass of a plan: chooses the modes of its outputs, its steps, the size of its tiles, and the order in which
+// its parts are emitted.
 #include "cpu/pass.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 
 using Mode = PassOutput::Mode;
 
-// Tells whether a tile's values are better multiplied by all weights along the sweep at once: weights are so many that
-// a product of matrices is faster.
+// Tells whether a tile's values are better multiplied by all weights along the sweep at once: with many weights, a
+// product of matrices is faster.
 bool is_multiplied(const Plan& plan, const Variant& variant, const Output& output, bool lanes_along_i) {
   const Ref& weight = output.weight;
   if (output.red != Red::Sum || output.keep == Keep::both || output.value.width > 1 || weight.width < kFewestMultiplied)
@@ -27,8 +27,8 @@ bool is_multiplied(const Plan& plan, const Variant& variant, const Output& outpu
   return region_read(weight, plan, variant.program) == (lanes_along_i ? Region::column : Region::row);
 }
 
-// The step that makes the weights of a sum, if it is the difference of points along the two axes and nobody else reads
-// it; else -1. Of other reductions the result's sign could not stand for the weight's.
+// Returns the step that makes the weights of a sum, if it is the difference of points along the two axes and nothing
+// else reads it; else -1. In reductions other than sums, the result's sign could not replace the weight's sign.
 int difference_of(const Variant& variant, const Output& output, const std::vector<int>& reads, Layout* layout,
                   bool* turned) {
   const Step* const step = variant.program.maker(output.weight);
@@ -100,11 +100,11 @@ std::int64_t in_strips(std::int64_t points, const Tiling& t) {
   return std::max<std::int64_t>((points + t.strip() - 1) / t.strip(), 1) * t.strip();
 }
 
-// A result's place in the states of lanes and of rows: a value and a row number in each.
+// Bytes of one place of a result in the states of lanes and of rows: a value and a row number in each.
 constexpr std::int64_t kBytesOfPlace = 32;
 
-// Counts the rows of a block. With few columns, a block has rows enough to be worth a task, as long as the rows'
-// numbers are few as well and there are blocks enough to deal out.
+// Counts the rows of a block. A block with few columns has enough rows to be worth a task, as long as the rows' numbers
+// are few as well and there are enough blocks to deal out.
 std::int64_t rows_of_block(std::int64_t rows, std::int64_t columns, std::int64_t bytes_of_row) {
   const std::int64_t worth = static_cast<std::int64_t>(kPairsOfTask) / std::max<std::int64_t>(columns, 1);
   const std::int64_t fitting = kBlockBytes / std::max<std::int64_t>(bytes_of_row, 1);
@@ -112,7 +112,7 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t columns, std::int64_t
                                 kTileRows);
 }
 
-// `keeps`: do the values of a tile wait for their weights? Then these have to fit as well.
+// `keeps`: do the values of a tile wait for their weights? Then the values have to fit as well.
 Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes, std::int64_t sweep,
                   std::int64_t bytes_of_row, int components, bool keeps) {
   Tiling t{kernel.vectors, kernel.columns, kernel.lanes, 0, 0};
@@ -125,7 +125,7 @@ Tiling tiling_for(const TileKernel& kernel, int number_bytes, std::int64_t lanes
   return t;
 }
 
-// Row numbers are not asked for, and nothing is read or written pair by pair.
+// Tells whether columns may be folded in any order: no row numbers are asked for, and no pair is read or written.
 bool in_any_order(const Variant& variant, const Pass& pass) {
   const auto no_number = [&](const PassOutput& o) {
     return row(variant.outputs[o.number].red).results == Results::value && o.mode != PassOutput::Mode::written;
@@ -135,8 +135,8 @@ bool in_any_order(const Variant& variant, const Pass& pass) {
          std::none_of(pass.packed.begin(), pass.packed.end(), of_pairs);
 }
 
-// Components of squared distances that are worth a screen. It needs a bound, which a tile gives to the next ones or,
-// where there is a look at it, has itself.
+// Returns the fewest components of squared distances that are worth a screen. A screen needs a bound, which comes from
+// earlier tiles or from a look at the tile itself.
 int fewest_of_screen(const Pass& pass, const Variant& variant, const TileKernel& kernel, std::int64_t sweep) {
   const auto looks = [&](const PassOutput& o) {
     return kernel.states[static_cast<int>(variant.outputs[o.number].red)].looks;

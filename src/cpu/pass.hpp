@@ -1,5 +1,5 @@
-// Plan to strip programs: where every value lies, and the instructions of each region. Knows no data, and of the
-// numbers of points only that tiles need be no larger. Programs point into the plan they were made of.
+// Compiles a plan to strip programs: the place of every value, and the instructions of each region. Reads no data, and
+// uses numbers of points only to keep tiles no larger. Programs point into the plan they were made of.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Tiling {
   std::int64_t strip() const { return strip_rows() * per_strip; }
 };
 
-// Columns of a split: all, or where there are too few blocks of rows to deal out whole tiles of them. By the sizes
-// alone, so that no number of threads changes a bit. `told`: as decided; 0: as many as leave tasks enough.
+// Returns the columns of a split: all, or whole tiles if blocks of rows are too few to deal out. Depends on sizes
+// alone, so that no number of threads changes a bit. `told`: the decided columns; 0: as many as leave enough tasks.
 std::int64_t split_columns(const Tiling& t, std::int64_t lanes, std::int64_t sweep, std::int64_t told);
 
 // A variable packed into a space, its first component at place `component`.
@@ -31,7 +31,7 @@ struct Packed {
   int component;
 };
 
-// Components along an axis that the pairs read: where the axis' program leaves them, where they stand in the panel.
+// Components along an axis that pairs read: their place in the space of the axis' program, and in the panel.
 struct Panel {
   Space from;
   int component, width;
@@ -44,15 +44,15 @@ struct PassOutput {
   enum class Mode { folded, written, multiplied };
 
   int number;               // in the plan
-  std::int64_t lane_state;  // bytes to its states among those of a strip of lanes
+  std::int64_t lane_state;  // bytes from the states of a strip of lanes to its own states
   Mode mode = Mode::folded;
   int values = -1;      // the component of `pairs` where its values stand
-  int weights = -1;     // the same of its weights, where these are pairs too; if multiplied, of the sweep's panel
-  int difference = -1;  // the step that makes its weights, where the fold does so instead
+  int weights = -1;     // the weights' component: of `pairs` if they are pairs too; of the sweep's panel if multiplied
+  int difference = -1;  // the step that makes its weights, if the fold does so instead
   bool turned = false;  // the weight is y - x, but the fold computes x - y: negate the result when it is written
 };
 
-// Pass: what is computed in one sweep over all pairs, with lanes along i or along j.
+// A pass: all that is computed in one sweep over all pairs, with lanes along i or along j.
 struct Pass {
   bool lanes_along_i;
   Tiling tiling;
@@ -62,21 +62,21 @@ struct Pass {
   std::vector<Panel> panels;
   std::vector<Instruction> once, lane, sweep, pairs;  // programs
   std::vector<Instruction> operands;                  // of the fused loop that runs pairs, if one does
-  void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or that loop
+  void (*run_pairs)(const Frame& frame) = nullptr;    // the machine, or the fused loop
   std::vector<PassOutput> outputs;
-  std::vector<Operand> asked;             // where pairs find the values that were asked for
+  std::vector<Operand> asked;             // the operands by which pairs read the values that were asked for
   std::int64_t lane_state_bytes = 0;  // of one strip of lanes
   bool in_any_order = false;          // may columns be folded in any order, without their numbers?
   int scratch = 0;                    // vectors that operations with their own loop need
 
-  // The addresses of the data of all tables.
+  // Returns the addresses of the data of all tables.
   std::vector<const double*> tables_of(const std::vector<View>& data) const;
   std::int64_t stride(Space space) const;  // numbers from component to component
   std::int64_t numbers_in(Space space) const;
 };
 
-// The passes that give all outputs of a variant: those kept along i (or folded altogether, or kept pair by
-// pair) have their lanes along i, those kept along j along j.
+// Returns the passes that give all outputs of a variant. Outputs kept along i (or folded altogether, or kept pair by
+// pair) have their lanes along i, outputs kept along j have them along j.
 std::vector<Pass> compile(const Plan& plan, const Variant& variant, const Sizes& sizes, const TileKernel& kernel,
                           int number_bytes, const Loops& loops = {}, const std::vector<Ref>& asked = {});
 

@@ -35,10 +35,10 @@ class ReadyPass : public SpanFolder {
   const RowShape& shape() const override { return shape_; }
   std::int64_t columns_of_split() const { return split_; }
 
-  // All pairs there are.
+  // Returns the units of all pairs.
   const Units& whole() const { return whole_; }
   Sweep& sweep() { return sweep_; }
-  // The pairs of these rows with these columns, from border to border.
+  // Returns the units of these rows and columns, which begin at borders of blocks and of splits.
   Units units(const Range& rows, const Range& columns) const {
     const std::int64_t block = pass_.tiling.rows, split = std::max<std::int64_t>(split_, 1);
     internal_check(rows.from % block == 0 && (columns.size() == 0 || columns.from % split == 0), "a block from row ",
@@ -61,7 +61,7 @@ class ReadyPass : public SpanFolder {
   }
 
  private:
-  // Computes once, for all blocks of rows, the values that depend on columns alone; no if the memory is too much.
+  // Computes the values that depend on columns alone once, for all blocks of rows; false if they take too much memory.
   bool share_columns(int threads) {
     const std::int64_t wide = pass_.tiling.columns, tiles = (job_.sweep + wide - 1) / wide;
     const std::int64_t each = TileWorker<T>::panel_numbers(pass_);

@@ -1,4 +1,4 @@
-// Reductions of strips: a step that takes the strip's values into states of lanes, and what fused loops need of it.
+// Reductions of strips: a step that takes the strip's values into states of lanes, and its parts that fused loops use.
 // Included once per instruction set.
 #pragma once
 #include <cstdint>
@@ -19,8 +19,8 @@ struct Accumulate {
   using Column = typename M::Column;
   static constexpr int W = M::W, kVectors = M::kVectors, kColumns = M::kColumns;
 
-  // Fast path of states that add up: terms are added, strip by strip, to copies of the sums. end() looks at the copies
-  // once; where some term was not plain it says no, and nothing has been done.
+  // The fast path of states that add up: adds terms, strip by strip, to copies of the sums. end() checks the copies
+  // once; if some term was not plain, it returns false and leaves the states unchanged.
   template <class State>
   class Adder {
    public:
@@ -67,9 +67,9 @@ struct Accumulate {
     L sums_[kVectors];
   };
 
-  // Fast path of states that keep the least term alone, of strips one after the other, of which the last may have but
-  // some columns: lanes as wide as terms note the column of the first that is less than all before. end() hands them
-  // over; where single terms have to be looked at it says no, and nothing has been done.
+  // The fast path of states that keep the least term alone. The last strip may lack columns. Lanes as wide as terms
+  // note the column of the first term that is less than all before. end() hands the terms over; if single terms have to
+  // be looked at, it returns false and leaves the states unchanged.
   template <class State>
   class Picking {
    public:
@@ -90,7 +90,7 @@ struct Accumulate {
         next_ += 1;
       });
     }
-    // `index`: of the first column.
+    // `index`: the index of the first column.
     KW_FN bool end(PackIndex index, std::int64_t by_column) const {
       bool right = states_->picks();
       M::vectors([&](int v) { right = right && states_[v].picked(least_[v]); });
@@ -119,8 +119,8 @@ struct Accumulate {
     });
     return all(plain);
   }
-  // Takes in the terms of a full strip on the fast path, where there is one. Says no, having done nothing, where some
-  // term is not plain to its state, and cannot be picked.
+  // Takes in the terms of a full strip on the fast path, if there is one. Returns false, with the states unchanged, if
+  // some term is not plain to its state and cannot be picked.
   template <class State>
   static KW_FN bool take_short(State* states, const Strip& s, const Strip& weights, PackIndex index,
                                std::int64_t by_column) {
@@ -148,8 +148,8 @@ struct Accumulate {
       return true;
     }
   }
-  // Terms of some columns that are not plain, a bit each in the order in which they lie, for states to which plain
-  // terms are nothing.
+  // Takes in the terms of some columns that are not plain, for states that ignore plain terms. Each such term has a
+  // bit, in the order in which terms lie.
   template <class State>
   static KW_FN void take_few(State* states, const Strip& s, std::int64_t left, PackIndex index,
                              std::int64_t by_column) {
@@ -193,7 +193,7 @@ struct Accumulate {
   }
 };
 
-// Many right-hand sides: the strip's values weighed by each of `width` components in turn.
+// The reduction for many right-hand sides: weighs the strip's values by each of `width` components in turn.
 template <class T, template <class> class Red, Weight kWeight>
 struct StripReduction {
   using M = Machine<T>;
@@ -224,21 +224,21 @@ struct StripReduction {
   static KW_FN PackIndex index_of(const Count& count, std::int64_t column) {
     return {count.first + column * count.by_column, count.by_lane};
   }
-  // Takes in a full strip, which begins at a column, from registers. Says no, having done nothing, where that cannot
-  // be.
+  // Takes in a full strip, which begins at `column`, from registers. Returns false, with the states unchanged, if that
+  // is impossible.
   static KW_FN bool take(const Ready& i, const Frame& frame, std::int64_t column, const Strip& s) {
     const Count& count = count_of(i, frame);
     return for_weights(i, [&](State* states, const Strip& weights) {
       return Takes::take_short(states, s, weights, index_of(count, column), count.by_column);
     });
   }
-  // Adds a strip, with a single weight, to sums that are looked at later.
+  // Adds a strip, with a single weight, to sums that are checked later.
   static KW_FN void add(const Ready& i, const Strip& s, Adder* adding) {
     Strip weights;
     weights_of(i.a, i.b, &weights);
     adding->add(s, weights);
   }
-  // The strip that lies in memory.
+  // Takes in the strip that lies in memory.
   __attribute__((noinline, flatten)) static void take_memory(const Ready& i, Run* run) {
     const Count& count = count_of(i, run->frame);
     const PackIndex index = index_of(count, run->column);

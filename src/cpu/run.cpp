@@ -1,5 +1,5 @@
-// Runs a plan on the CPU, from decision to tiles to threads. How the pairs are cut depends on the sizes and the
-// instruction set alone, and what the tasks find is merged in order, so the number of threads changes no bit.
+// Runs a plan on the CPU, from decision to tiles to threads. The division of the pairs depends on the sizes and the
+// instruction set alone, and results of tasks are merged in order, so the number of threads changes no bit.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -62,7 +62,7 @@ class Passes : public TileExecutable {
         kernel_(kernel),
         passes_(compile(plan, variant_, decision_.sizes, kernel, sizeof(T), decision_.loops)) {}
 
-  // No, where a trial of one output tells that all pairs are as fast.
+  // Tells whether boxes pay: not if a trial of one output shows that all pairs are as fast.
   bool boxes_pay(const Task& task) override {
     if (decision_.loops.boxes == Boxes::none) return false;
     for (const auto& pass : boxed())
@@ -164,7 +164,7 @@ class Passes : public TileExecutable {
       boxed_.push_back(std::make_unique<BoxedPass<T>>(plan_, variant_, k, kernel_, decision_));
     return boxed_;
   }
-  // The units of each pass, for as long as the map is the same.
+  // Returns the units of a pass, which are kept while the map is the same.
   const Units& units(const Restriction& restriction, std::size_t k, const Pass& pass) {
     const ExistingPairs& pairs = restriction.pairs;
     if (dealt_.lock() != pairs.map || swapped_ != pairs.swapped) units_.clear();
@@ -234,7 +234,7 @@ class Passes : public TileExecutable {
   const std::vector<Pass> passes_;
   std::vector<std::unique_ptr<ReadyPass<T>>> ready_;
   std::vector<std::unique_ptr<BoxedPass<T>>> boxed_;  // of each output
-  std::weak_ptr<TileExecutable> partial_;  // what runs partial spans, and lets its memory go with this
+  std::weak_ptr<TileExecutable> partial_;  // runs partial spans, and releases its memory with this executable
   std::weak_ptr<const PairMap> dealt_;
   bool swapped_ = false;
   std::deque<Units> units_;
@@ -248,7 +248,7 @@ class Cpu : public Backend {
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     double instructions = work_per_pair(variant);
-    // Differences of few components are as fast.
+    // With few components, differences are as fast as the expanded form.
     if (variant.form == Variant::Algebra::expanded)
       instructions = std::max(instructions, work_per_pair(plan.variants.back()) + 1);
     const double work = sizes.pairs() * instructions * kCpuSecondsPerInstruction;
@@ -256,8 +256,8 @@ class Cpu : public Backend {
     return kCpuSecondsPerCall + static_cast<double>(sizes.runs()) * (transfers + work / allowed_threads(0));
   }
 
-  // Points of a strip's own box and of what is near it, as a cube of as many points has them: a guess, the trial
-  // decides. Where there are pairs enough for a trial, it never says that all are better.
+  // Guesses the share of pairs from the points in and near a strip's own box, as a cube of as many points has them; a
+  // trial decides. With enough pairs for a trial, the guess never says that all pairs are better.
   double seconds_by_boxes(const Plan& plan, const Variant& variant, const Sizes& sizes,
                           const Growths& growths) const override {
     const double all = seconds(plan, variant, sizes, Home::host);
@@ -271,7 +271,7 @@ class Cpu : public Backend {
       const double along = static_cast<double>(output.keep == Keep::j ? sizes.i : sizes.j);
       const bool has_parts = !growths[k].parts.empty();
       if (has_parts) most_of_tree = kMostOfKeptTree;
-      // Nobody knows how wide exponentials are, and how far apart parts.
+      // The width of exponentials and the distance of parts are unknown.
       share += has_parts || adds_exponentials(output)
                    ? 1.0
                    : std::pow(std::pow(places, 1 / d) + 2 * std::pow(16.0, 1 / d), d) / along;
@@ -285,7 +285,7 @@ class Cpu : public Backend {
     return allowed_threads(0) * components * 8.0 * kMostColumns;
   }
 
-  // Tiles as small as they may be, wide ones, and splits of one tile.
+  // Returns loops with the smallest tiles, with wide tiles, and with splits of one tile.
   std::vector<Loops> other_loops(const Plan&, const Variant&, const Sizes&) const override {
     return {{1, 1, 0}, {kMostTileRows, kMostColumns, 0}, {0, 0, 1}};
   }

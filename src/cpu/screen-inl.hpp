@@ -1,6 +1,6 @@
-// Screen for nearest neighbours. Of |x - y|^2 / 2 = |x|^2 / 2 + (|y|^2 / 2 - <x, y>) what is in brackets takes half the
-// instructions of differences and their squares, and bounds the distance from below; only where that bound may still
-// enter a list is the distance computed, as it would be without. Included once per instruction set.
+// Screens pairs for nearest neighbours. In |x - y|^2 / 2 = |x|^2 / 2 + (|y|^2 / 2 - <x, y>), the bracket takes half the
+// instructions of differences and their squares, and bounds the distance from below. The distance is computed, as
+// without a screen, only if its bound may still enter a list. Included once per instruction set.
 #pragma once
 #include <cstdint>
 #include "cpu/machine-inl.hpp"
@@ -9,20 +9,20 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// Error bound of that, relative to |x|^2 + |y|^2.
+// The error bound of the bracket, relative to |x|^2 + |y|^2.
 template <class T>
 KW_FN double screen_doubt(int width) {
   return expansion_error(width) * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53);
 }
 
-// Loss where numbers are too small; and the largest square whose sums and products with another's cannot be infinite on
-// their way.
+// The loss if numbers are too small; and the largest square whose sums and products with another point's numbers cannot
+// become infinite on the way.
 template <class T>
 constexpr double kLostSquare = sizeof(T) == 4 ? 1e-36 : 1e-300;
 template <class T>
 constexpr double kLargestSquare = sizeof(T) == 4 ? 0x1p125 : 0x1p1021;
 
-// Half the square of a point less its error bound; NaN, which bounds nothing, where it is too large.
+// Returns half the square of a point minus its error bound; NaN, which bounds nothing, if the square is too large.
 template <class T>
 KW_FN Pack<T> told_square(Pack<T> square, int width) {
   using P = Pack<T>;
@@ -30,7 +30,7 @@ KW_FN Pack<T> told_square(Pack<T> square, int width) {
   return select(square <= P(kLargestSquare<T>), least, nan<P>());
 }
 
-// The screen of states that take in what is less than their bound. kPlainly computes all distances.
+// The screen of states that take in terms less than their bound. kPlainly computes all distances.
 template <class T, template <class> class Red, void (*kPlainly)(const Frame&)>
 class Screen {
   using M = Machine<T>;
@@ -41,8 +41,8 @@ class Screen {
 
  public:
   // Runs a tile. The frame's `operands` are the distance, and the reduction with the squares of rows and columns.
-  // Bounds stay as they are until all pairs have been screened, so that distances are computed side by side. Where too
-  // many may enter, as all do where there is no bound yet, all are computed.
+  // Bounds stay as they are until all pairs have been screened, so that distances are computed side by side. If too
+  // many pairs may enter, as all do before there is a bound, all distances are computed.
   __attribute__((noinline, flatten)) static void run(const Frame& frame) {
     Screen here(frame);
     if (here.looks() || !here.bounds() || !here.tell_all()) return kPlainly(frame);
@@ -76,12 +76,12 @@ class Screen {
     return all(known);
   }
 
-  // Notes the vectors in which some pair may enter; says no if they are too many.
+  // Notes the vectors in which some pair may enter; returns false if there are too many.
   KW_FN bool tell_all() {
     const std::int64_t strips = (frame_.columns + M::kColumns - 1) / M::kColumns,
                        square_step = M::advance(frame_, frame_.operands[1].b);
     const std::int64_t few = kFew + strips / kStripsOfOne, most = few < kMostNoted ? few : kMostNoted;
-    // Bound above which a pair cannot enter; NaN where all may.
+    // The bound above which a pair cannot enter; NaN if all may.
     P limit[M::kVectors];
     M::vectors([&](int v) { limit[v] = states()[v].bound * P(0.5) - last_.a.vector(0, v); });
     Seen y = y_, square = last_.b;
@@ -107,7 +107,7 @@ class Screen {
     return noted_ <= most;
   }
 
-  // Column by column, as states ask for.
+  // Takes the noted vectors in, column by column, as states require.
   void take_noted() const {
     for (int first = 0; first < noted_; first += kTogether)
       take_together(first, noted_ - first < kTogether ? noted_ - first : kTogether);

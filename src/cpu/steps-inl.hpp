@@ -20,14 +20,14 @@ class StripSteps {
 
   // --- element-wise ---
 
-  // A row's value, written out where it stands.
+  // A row's function, written out in the step.
   template <class Row>
   struct Written {
     KW_FN explicit Written(const Ready&) {}
     KW_FN P operator()(P x, P y) const { return Row::eval(x, y); }
     static KW_FN void map(const Ready&, Strip* s) { M::template map_function<Row>(s); }
   };
-  // A value that takes long is called for each vector; rows share the step around it.
+  // A function that takes long is called for each vector; rows share the step around the call.
   struct Called {
     const typename M::Function function;
     KW_FN explicit Called(const Ready& i) : function(i.function) {}

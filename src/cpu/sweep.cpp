@@ -1,5 +1,5 @@
-// A sweep over units, and its states as bytes. Rows of one task alone are finished by it. What a row is made of, and in
-// what order, units decide: so it makes no difference who has computed them, or when.
+// Sweeps over units, and packs states as bytes. A task finishes the rows that it alone has. The units decide the terms
+// of a row and their order, so it makes no difference who has computed the terms, or when.
 #include "cpu/sweep.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace kernweave {
 namespace {
 
-// States of the same rows become one, in order. Rows come in order.
+// Merges states of equal rows, in order. `all` is in the order of rows.
 std::vector<StatesOfRows> merged(std::vector<StatesOfRows> all) {
   std::vector<StatesOfRows> out;
   for (StatesOfRows& one : all)
@@ -55,8 +55,8 @@ void Sweep::finish(const Task& task, SweepStates* all) {
 
 std::vector<SweepStates> Sweep::fold_all(const TaskList& list, int threads) {
   const Task& first = list.tasks[0];
-  // Columns that were computed ahead lie in tiles that begin elsewhere than spans: of restricted pairs what all units
-  // meet decides.
+  // Columns that were computed ahead lie in tiles that begin elsewhere than spans: with restricted pairs, the columns
+  // that all units meet decide.
   const auto all_units = static_cast<double>(std::max<std::int64_t>(list.units.size(), 1));
   const double part = first.restriction.pairs.map ? 1 : static_cast<double>(list.some.size()) / all_units;
   const auto met = [&](bool partial) {
@@ -108,7 +108,7 @@ void Sweep::fold_share(int worker, std::int64_t number, const TaskList& list, co
   }
 }
 
-// Spans are taken in order, those of a kind that lie side by side together: equal terms go to the first of them.
+// Takes spans in order, adjacent spans of one kind together: among equal terms, the first one wins.
 void Sweep::fold(int worker, const TaskList& list, const Task& task, const Unit& unit, const Heartbeat& beat) {
   const PairSpan* const end = list.units.end(unit);
   for (const PairSpan *first = list.units.begin(unit), *last = first; first != end; first = last) {
@@ -154,14 +154,14 @@ void Sweep::finish_totals(const Task& task, std::vector<StatesOfRows>* totals) {
 }
 
 // --- states as bytes ------------------------------------------------------------------------------------------------
-// A state that has storage beside it points there. Where its addresses are is found by trying: two states begun at
-// different places differ in them and in nothing else.
+// A state with storage of its own holds addresses in it. Their places are found by trial: two states that begin at
+// different addresses differ in these words alone.
 
 namespace {
 
 using Word = std::int64_t;
 
-// The words of a state that are addresses.
+// Returns the words of a state that are addresses.
 std::vector<std::int64_t> addresses_in(const StateKernel& kernel, int places) {
   const std::int64_t words = kernel.row_bytes / 8, storage = kernel.row_storage(places);
   if (storage == 0) return {};
@@ -211,7 +211,7 @@ const char* take_all(const char* from, const RowShape& shape, std::vector<States
 
 }  // namespace
 
-// In a copy of the memory or in itself, each state's addresses become distances from its own storage here, or back.
+// Turns each state's addresses, in `memory` (memory_ or a copy), into distances from its own storage here, or back.
 void RowStates::shift_addresses(std::vector<std::int64_t>* memory, std::int64_t sign) const {
   for (std::size_t p = 0; p < shape_->parts.size(); ++p) {
     const RowShape::OutputState& part = shape_->parts[p];

@@ -1,5 +1,5 @@
-// One fold over a list of units: whoever has their kind of span folds them, and rows that several tasks have begun are
-// merged in order. All of a pass, restricted pairs, boxes of points and blocks of the whole are lists of units.
+// Folds a list of units: each kind of span has its folder, and rows that several tasks have begun are merged in order.
+// A whole pass, restricted pairs, boxes of points and blocks of the whole are lists of units.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,29 +10,29 @@
 
 namespace kernweave {
 
-// Folds rectangles of pairs into states of rows, with a worker for each thread. Those of full spans may compute in
-// float32 and those of partial ones in float64: the states of rows are the same.
+// Folds rectangles of pairs into states of rows, with a worker for each thread. A folder of full spans may compute in
+// float32 and a folder of partial spans in float64: the states of rows are the same.
 class SpanFolder {
  public:
   virtual ~SpanFolder() = default;
   virtual const Pass& pass() const = 0;
   virtual const RowShape& shape() const = 0;
-  // The row of the results that each row of the units is; null where it is the same one.
+  // Returns the row of the results for each row of the units; null if they are the same.
   virtual const std::int64_t* order() const { return nullptr; }
-  // `columns`: those of all blocks of rows; 0 where tasks are several, whose columns differ.
+  // `columns`: the columns that all blocks of rows meet; 0 if there are several tasks, whose columns differ.
   virtual void begin_spans(const Task& task, int threads, std::int64_t columns) = 0;
   virtual void fold_spans(int worker, const Task& task, const Range& rows, const PairSpan* first,
                           const PairSpan* last, const StatesFrom& states, const Heartbeat& beat) = 0;
 };
 
-// The states of some rows; or one state, of all these rows together.
+// The states of some rows; or a single state of all these rows together.
 struct StatesOfRows {
   Range rows;
   RowStates states;
 };
 
-// The states that a part of the units leaves, in the order of rows: states of rows, and states of each task's rows
-// together where rows are folded too.
+// The states that a part of the units leaves, in the order of rows: states of rows and, if rows are folded too, states
+// of all rows of a task together.
 struct SweepStates {
   std::vector<StatesOfRows> rows, totals;
 
@@ -45,26 +45,26 @@ class Sweep {
   Sweep(SpanFolder* full, std::int64_t lanes) : full_(full), lanes_(lanes) {}
 
   // Runs some units for each of some tasks, in one list. The first `own` tasks have rows of their own, which the tasks
-  // after them go on with. `partial` may be null where no span is.
+  // after them go on with. `partial` may be null if no span is partial.
   void run(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units, const Range& some,
            SpanFolder* partial);
-  // States instead of results, for others to go on with: of each task that has rows of its own, what those shares of
-  // all units leave that begin with one of some. Merged later, in the order in which one sweep would.
+  // Returns states that others go on with, instead of results: for each task with rows of its own, the states of the
+  // shares of all units that begin with a unit of `some`. They are merged later, in the order of a single sweep.
   std::vector<SweepStates> keep(const std::vector<Task>& tasks, std::int64_t own, int threads, const Units& units,
                                 const Range& some, SpanFolder* partial);
-  // Results from the states of all parts: by rows, and for the same rows by columns.
+  // Writes results from the states of all parts, which come by rows and, for equal rows, by columns.
   void finish(const Task& task, SweepStates* all);
 
  private:
   struct TaskList {
     const std::vector<Task>& tasks;
-    std::int64_t own;  // tasks with rows of their own; those of the same rows are every `own`-th
+    std::int64_t own;  // tasks with rows of their own; every `own`-th task has the same rows
     const Units& units;
-    Range some, shares;  // of all units, those that are folded; the tasks of the list that have them
+    Range some, shares;  // the units that are folded; the tasks of the list that have them
     SpanFolder* partial;
     bool keep;
   };
-  // Returns what each task that has rows of its own leaves unfinished.
+  // Returns the states that each task with rows of its own leaves unfinished.
   std::vector<SweepStates> fold_all(const TaskList& list, int threads);
   void fold_share(int worker, std::int64_t number, const TaskList& list, const Heartbeat& beat);
   void fold(int worker, const TaskList& list, const Task& task, const Unit& unit, const Heartbeat& beat);

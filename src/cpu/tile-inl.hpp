@@ -13,14 +13,14 @@ namespace kernweave {
 inline namespace KW_ISA {
 
 // --- products with many weights -------------------------------------------------------------------------------------
-// The values of a tile times its weights, a product of matrices in registers.
+// Multiplies the values of a tile by its weights: a product of matrices in registers.
 
 template <class T, int kVectors, int kColumns>
 class Products {
   using P = Pack<T>;
   using Total = red::Sum<P>;
-  // Weights whose totals stay in registers, beside the values of a column and a weight: 5 of 2 vectors fill 16
-  // registers, 12 fill 32.
+  // The weights whose totals stay in registers, beside the values of a column and a weight: with 2 vectors, 5 weights
+  // fill 16 registers, 12 weights fill 32.
   static constexpr int kWeights = kVectorBytes == 64 ? 12 : 5;
 
   template <int kWide>
@@ -41,7 +41,7 @@ class Products {
     }
   }
 
-  // Totals of kWide weights over all columns.
+  // Adds up the totals of kWide weights over all columns.
   template <int kWide>
   __attribute__((noinline)) static void some(const Product& p, int first) {
     constexpr std::int64_t kColumn = kVectors * P::kLanes;
@@ -111,7 +111,7 @@ struct StateFunctions {
     if constexpr (kNotesPlaces<Lanes>) static_cast<Lanes*>(state)->names = names;
     else (void)state, (void)names;
   }
-  // Returns the limit of the lane in which most terms matter; NaN where a lane's limit is NaN, or all terms matter.
+  // Returns the limit of the lane in which most terms matter; NaN if a lane's limit is NaN, or if all terms matter.
   static double lane_limit(const void* state) {
     if constexpr (Lanes::kMatters == red::Matters::all) return primitive::infinity() - primitive::infinity();
     else {
@@ -135,7 +135,7 @@ struct StateFunctions {
   static void flush(void* rows, const void* lanes, int count) {
     One* const to = static_cast<One*>(rows);
     const Lanes& from = *static_cast<const Lanes*>(lanes);
-    // A state of one number goes over as a vector where all its lanes are rows.
+    // If all lanes are rows, a state of one number is merged as a vector.
     constexpr int kAll = Pack<T>::kLanes;
     if (sizeof(Lanes) == sizeof(Pack<T>) && count == kAll) {
 #pragma GCC unroll 16

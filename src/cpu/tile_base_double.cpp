@@ -1,4 +1,4 @@
-// The tile evaluator in what every machine of this architecture has, for float64.
+// The tile evaluator for float64, in instructions that every machine of this architecture has.
 #define KW_BASE
 #include "cpu/tile-inl.hpp"
 

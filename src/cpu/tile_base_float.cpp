@@ -1,4 +1,4 @@
-// The tile evaluator in what every machine of this architecture has, for float32.
+// The tile evaluator for float32, in instructions that every machine of this architecture has.
 #define KW_BASE
 #include "cpu/tile-inl.hpp"
 

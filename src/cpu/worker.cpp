@@ -1,4 +1,4 @@
-// The order of work on a block: its rows are packed once; then tile by tile its columns, then the strips.
+// Works on a block: packs its rows once; then, tile by tile, packs its columns and runs its strips.
 #include "cpu/worker.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void TileWorker<T>::pack_space(Space s, Axis axis, Point first, std::int64_t cou
   }
 }
 
-// Lanes and columns of the strip both lie along the one axis.
+// Runs the program of one axis: lanes and columns of the strip both lie along the axis.
 template <class T>
 void TileWorker<T>::run_along(const std::vector<Instruction>& program, Space s, std::int64_t padded) {
   if (program.empty()) return;
@@ -101,8 +101,8 @@ void TileWorker<T>::panel(std::int64_t column, std::int64_t end_column, T* to) {
   finish_panel(Space::sweep, padded, to);
 }
 
-// Software prefetch of the next tile's columns, which begin at `column`, one share a strip of this tile: a tile is too
-// short for the hardware prefetcher, and a whole one at once stalls.
+// Prefetches the next tile's columns, which begin at `column`, one share for each strip of this tile: a tile is too
+// short for the hardware prefetcher, and prefetching a whole tile at once stalls.
 template <class T>
 void TileWorker<T>::expect_share(std::int64_t column, std::int64_t end_column, std::int64_t strip,
                                  std::int64_t strips) {
@@ -162,7 +162,7 @@ void TileWorker<T>::run_strip(Frame* frame, std::int64_t strip, std::int64_t row
   pass_.run_pairs(*frame);
 }
 
-// Calls f with each state of lanes, and whose it is.
+// Calls f with each state of lanes and the output that it belongs to.
 template <class T>
 template <class F>
 void TileWorker<T>::each_state(std::int64_t strips, F f) {
@@ -191,7 +191,7 @@ bool TileWorker<T>::looks() const {
          std::all_of(parts.begin(), parts.end(), [](const RowShape::OutputState& part) { return part.kernel->looks; });
 }
 
-// A tile is looked at first where some columns come to each of a list's places.
+// Tells whether a tile is looked at first: if there are enough columns for each place of a list.
 template <class T>
 bool TileWorker<T>::looks_first(std::int64_t columns) const {
   const auto enough = [&](const auto& part) { return columns >= kLookedAtOfPlace * part.output->places; };
@@ -227,7 +227,7 @@ void TileWorker<T>::flush(const StatesFrom& states, std::int64_t rows, bool addi
   }
 }
 
-// The values of a tile of one strip of lanes, times their weights.
+// Multiplies the values of a tile, for one strip of lanes, by their weights.
 template <class T>
 void TileWorker<T>::multiply(std::int64_t strip, std::int64_t columns) {
   for (const PassOutput& o : pass_.outputs)
@@ -238,7 +238,7 @@ void TileWorker<T>::multiply(std::int64_t strip, std::int64_t columns) {
                              job_.variant->outputs[o.number].width, lane_states(strip) + o.lane_state});
 }
 
-// Outputs kept pair by pair: each value is a fold of one term.
+// Writes outputs that are kept pair by pair: each value is a fold of one term.
 template <class T>
 void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
   const std::int64_t wide = pass_.tiling.strip_rows(), stride = pass_.stride(Space::pairs),
@@ -265,7 +265,7 @@ void TileWorker<T>::write_pairs(std::int64_t row, std::int64_t rows, std::int64_
   }
 }
 
-// Columns of shared panels begin where a strip does. What comes before is on its own, and so is what is not worth it.
+// Returns the first columns, which need their own panel: shared panels begin at strips, and need enough columns to pay.
 template <class T>
 Range TileWorker<T>::with_own_panel(const Range& columns) const {
   if (!job_.columns) return columns;
@@ -274,7 +274,7 @@ Range TileWorker<T>::with_own_panel(const Range& columns) const {
   return {columns.from, columns.to - first < kFewestColumns ? columns.to : first};
 }
 
-// One tile of columns for all strips of rows. Where columns come from data, those `expected` next are asked for.
+// Runs one tile of columns for all strips of rows. Prefetches the columns `expected` next if columns come from data.
 template <class T>
 void TileWorker<T>::tile(const RowBlock& block, std::int64_t column, std::int64_t columns, const Range& expected) {
   const Tiling& t = pass_.tiling;
@@ -321,8 +321,8 @@ void TileWorker<T>::take_joined(const RowBlock& block, std::int64_t columns, std
   tile(block, 0, columns, {});
 }
 
-// Columns of short spans lie side by side in a tile: each span by itself would begin and end within a strip, and set
-// out all loops anew.
+// Folds the columns of short spans side by side in a tile: each span by itself would begin and end within a strip, and
+// set out all loops anew.
 template <class T>
 void TileWorker<T>::joined_spans(const RowBlock& block, const PairSpan* first, const PairSpan* last) {
   const std::int64_t most = pass_.tiling.columns;

@@ -20,7 +20,7 @@ struct PassRun {
   const RowShape* shape;
   std::int64_t lanes, sweep;      // extents of the two axes
   const Task* task = nullptr;     // of the present run
-  const void* columns = nullptr;  // panels of all tiles of the sweep axis, where they are computed once
+  const void* columns = nullptr;  // panels of all tiles of the sweep axis, if they are computed once
 
   Point point(std::int64_t lane, std::int64_t column) const {
     return pass->lanes_along_i ? Point{lane, column} : Point{column, lane};
@@ -34,25 +34,25 @@ class TileWorker {
  public:
   explicit TileWorker(const PassRun& job);
 
-  // Begins a run, before its first work: what does not depend on points. take() does the same for another task.
+  // Begins a run: computes the values that do not depend on points. take() does so for another task.
   void begin() { take_up(*job_.task); }
   void take(const Task& task) {
     if (task_ != &task) take_up(task);
   }
 
-  // Numbers in the panel of one tile of columns.
+  // Counts the numbers in the panel of one tile of columns.
   static std::int64_t panel_numbers(const Pass& pass) { return pass.numbers_in(Space::sweep_panel); }
-  // Computes the panel of the tile that begins at `column`, and that of a block of rows.
+  // Computes the panel of the tile that begins at `column`; row_panel() computes the panel of a block of rows.
   void panel(std::int64_t column, std::int64_t end_column, T* to);
   void row_panel(std::int64_t first_row, std::int64_t rows, T* to);
   // Folds the columns of some spans into the states of some rows.
   void block(const Range& rows, const PairSpan* first, const PairSpan* last, const StatesFrom& states,
              const std::function<void()>& beat);
 
-  // One strip of rows alone, for those who make panels themselves. Its terms may come in any order: they are called by
-  // `names`. A worker that folds strips folds no blocks.
+  // Begins one strip of rows, for callers that make panels themselves. Terms may come in any order: `names` names them.
+  // A worker that folds strips folds no blocks.
   void begin_strip(const Index* names);
-  // Columns of which the first is term `number`.
+  // Folds columns, the first of which is term `number`.
   void fold_strip(const T* rows, const T* columns, std::int64_t count, std::int64_t number) {
     spaces_[static_cast<int>(Space::lane_panel)] = const_cast<T*>(rows);
     spaces_[static_cast<int>(Space::sweep_panel)] = const_cast<T*>(columns);
@@ -62,7 +62,7 @@ class TileWorker {
   // Looks at columns for a bound (red/list_bound.hpp), before any column has been folded.
   void look_at_strip(const T* rows, const T* columns, std::int64_t count);
   bool looks() const;
-  // In the lane and the state in which most terms matter; NaN where all do.
+  // Returns the limit in the lane and the state in which most terms matter; NaN if all terms matter.
   double limit() const;
   void end_strip(std::int64_t rows, bool adding, const StatesFrom& states) { flush(states, rows, adding); }
   // Returns the values of an output kept pair by pair, in the rows of the first column.
@@ -108,7 +108,7 @@ class TileWorker {
   void multiply(std::int64_t strip, std::int64_t columns);
   void write_pairs(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   Range with_own_panel(const Range& columns) const;
-  // Rows that are worked on.
+  // The rows that are worked on.
   struct RowBlock {
     Range rows;
     std::int64_t strips;
@@ -126,9 +126,9 @@ class TileWorker {
   const Pass& pass_;
   const Task* task_ = nullptr;
   std::vector<char> memory_;
-  std::vector<const double*> tables_;  // those that were packed last
+  std::vector<const double*> tables_;  // the tables that were packed last
   std::array<T*, kSpaces> spaces_{};
-  T* own_panel_ = nullptr;  // of the sweep axis, where none is shared
+  T* own_panel_ = nullptr;  // of the sweep axis, if no panel is shared
   char* states_ = nullptr;
   char* storage_ = nullptr;
   char* scratch_ = nullptr;

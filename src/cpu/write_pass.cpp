@@ -1,5 +1,5 @@
-// The programs of a pass: of points along each axis, and of pairs up to the states that take their values in. Then
-// their text.
+// Writes the programs of a pass: for points along each axis, and for pairs up to the states that take their values in.
+// Shows programs as text.
 #include "cpu/write_pass.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class PairWriter : public StepWriter {
     else one();
   }
 
-  // Weights of pairs that are kept one by one stand beside their values.
+  // Writes the weights of an output that is kept pair by pair, beside its values.
   void weight_output(const PassOutput& o, const Output& output) {
     const auto one = [&] {
       take_value(output.weight);
@@ -40,7 +40,7 @@ class PairWriter : public StepWriter {
     else one();
   }
 
-  // A fused loop, if there is one for these pairs, needs no more than where everything lies.
+  // Chooses a fused loop, if there is one for these pairs. A fused loop needs only the places of its operands.
   void fuse(const PairChain& chain, const TileKernel& kernel, int fewest_of_screen) {
     std::vector<PassOutput> outputs = pass_.outputs;
     const auto slope = [](const PassOutput& o) { return o.difference >= 0; };
@@ -65,7 +65,7 @@ class PairWriter : public StepWriter {
   }
 
  private:
-  // One output, or a slope and then the sum of its terms.
+  // Finds the loop for one output, or for a slope and then the sum of its terms; null if there is none.
   const FusedLoop* loop_for(const PairChain& chain, const std::vector<PassOutput>& outputs,
                             const FusedLoopList& loops) const {
     const auto output = [&](const PassOutput& o) -> const Output& { return variant_.outputs[o.number]; };
@@ -93,7 +93,7 @@ class PairWriter : public StepWriter {
     return layout_.along(axis, place, Region::pair);
   }
 
-  // Writes a call: its argument of a row, or of no point, first; its argument of a column second.
+  // Writes a call: `a` is its argument of a row or of no point, `b` its argument of a column.
   void call(const CallRow& call, const Step& step) {
     Instruction i(code_of(step.op, StepShape::alone));
     for (std::size_t k = 0; k < step.in.size(); ++k) {
@@ -118,8 +118,8 @@ class PairWriter : public StepWriter {
     return to;
   }
 
-  // One value, weighed by each component of the weight; a value of several components stands in a loop, where
-  // it meets the weight of its component.
+  // Makes the fold of one value, weighed by each component of the weight. A value of several components is folded in a
+  // loop, each component with its own component of the weight.
   Instruction fold_instruction(const PassOutput& o, const Output& output, const TileKernel& kernel) {
     Instruction i(code_of(output.red, weight_of(o, output)));
     if (o.difference >= 0) {
@@ -191,7 +191,7 @@ std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& ne
 }
 
 // --- text -----------------------------------------------------------------------------------------------------------
-// Codes are named by their row and the shape in which it meets its operands.
+// Codes are named by their row and the shape of its operands.
 namespace {
 
 const char* const kSpaceNames[] = {"lane", "sweep", "lane_panel", "sweep_panel", "once", "table", "pairs", "slot"};

@@ -1,4 +1,4 @@
-// Steps to instructions, region by region; how values leave a pass; instructions as text.
+// Writes steps as instructions, region by region, and the outputs of a pass; shows instructions as text.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,22 +17,22 @@ class Layout {
   Layout(const Plan& plan, const Variant& variant, const std::vector<bool>& needed, const std::vector<int>& until,
          Pass* pass);
 
-  // A value as seen from the program of a region.
+  // Returns a value as seen from the program of a region.
   Operand operand(const Ref& ref, Region seen_from);
-  // A parameter that is read by place.
+  // Returns a parameter that is read by place.
   Operand table(const Ref& ref);
-  // A slot to be stored to.
+  // Returns a slot to be stored to.
   Operand slot_operand(int slot, Region seen_from);
-  // A place in the strip's own memory that no slot has.
+  // Makes a place in the strip's own memory that no slot has.
   Operand spare();
-  // One number of each point of an axis that no slot has: its place, and how a region sees it.
+  // Makes one number for each point of an axis that no slot has; along() returns it as a region sees it.
   int spare_along(Region axis);
   Operand along(Region axis, int place, Region seen_from);
   // Returns the number of the packed variable of a value, or -1.
   int packed_as(const Ref& ref, bool as_table = false) const;
   // Returns a slot, with its offset in its region's memory.
   const Slot& slot(int slot) const { return slots_[slot]; }
-  // Room for one output kept pair by pair; the first of its components.
+  // Makes room for one output kept pair by pair; returns the first of its components.
   int written(int width);
 
  private:
@@ -52,21 +52,21 @@ class Layout {
   int first_component_slot_ = 0;           // of the component region's
 };
 
-// Fills in the programs of the pass. `fewest_of_screen`: components of distances that are screened. `fused`: by slot,
-// the step that may make its value (write_steps.hpp).
+// Fills in the programs of the pass. `fewest_of_screen`: the fewest components of distances that are screened. `fused`:
+// by slot, the step that may make its value (write_steps.hpp).
 void emit(const Plan& plan, const Variant& variant, const OutputGroup& group, const std::vector<bool>& needed,
           const TileKernel& kernel, int fewest_of_screen, const std::vector<int>& fused, Layout* layout, Pass* pass);
 
 // Tells whether the weights of an output are not all 1.
 bool is_weighed(const Variant& variant, const Output& output);
 
-// Counts the reads of each slot, those by steps that outputs' folds have taken over, too.
+// Counts the reads of each slot, including reads by steps that outputs' folds have taken over.
 std::vector<int> count_reads(const Variant& variant, const std::vector<bool>& needed, const Pass& pass);
 
 // --- show -----------------------------------------------------------------------------------------------------------
-// A pass's instructions as text: for whoever compares them.
+// Shows the instructions of a pass as text, for comparisons.
 
-// Each instruction of each program, a line. No addresses: equal passes have equal texts.
+// Writes each instruction of each program on a line, without addresses: equal passes have equal texts.
 std::string show(const Pass& pass, const TileKernel& kernel);
 
 }  // namespace kernweave

@@ -1,4 +1,4 @@
-// Writes steps. Steps of as many components that follow each other run in one loop over components.
+// Writes steps. Consecutive steps with equal numbers of components run in one loop over components.
 #include "cpu/write_steps.hpp"
 
 #include <algorithm>
@@ -30,9 +30,8 @@ void StepWriter::end() {
   out_.emplace_back(kStripEnd);
 }
 
-// May step `next` run in one loop over components with those before it? Its result must not take the place
-// of a value that the loop still reads or writes: places that overlap without being the same would mix
-// components.
+// Tells whether step `next` may run in one loop over components with the steps before it. Its result must not take the
+// place of a value that the loop still reads or writes: places that overlap without being equal would mix components.
 bool StepWriter::joins(const std::vector<const Step*>& steps, std::size_t first, std::size_t next) const {
   const Step& step = *steps[next];
   if (step.group >= 0 || row(step.op).form != Form::elementwise || step.width != steps[first]->width) return false;
@@ -83,7 +82,7 @@ void StepWriter::unary(const Step& step) {
   out_.push_back(i);
 }
 
-// A fused operand is made by this step where the strip holds the other argument, else before it.
+// A fused operand is made by this step if the strip holds the other argument, else before this step.
 void StepWriter::binary(const Step& step) {
   const Step* const second = waiting(step.in[1]);
   const int first = second && held(second->in[vector_of(*second)]);
@@ -95,7 +94,7 @@ void StepWriter::binary(const Step& step) {
   else binary_in_memory(step);
 }
 
-// The other argument, which the strip holds, may be what the late one is a sum of.
+// The strip holds the other argument, which may also be a term of the late argument.
 void StepWriter::binary_of_late(const Step& step, const Step& late, bool strip_first) {
   const int vector = vector_of(late);
   const bool own = late.op == Op::Add && held(late.in[vector]), scaled = late.op == Op::Mult;
@@ -111,7 +110,7 @@ void StepWriter::binary_of_late(const Step& step, const Step& late, bool strip_f
   out_.push_back(i);
 }
 
-// The strip takes part as whichever argument it holds; where it makes no difference, as the first.
+// The strip serves as the argument that it holds; if the operation commutes, as the first argument.
 void StepWriter::binary_in_strip(const Step& step) {
   const bool second = held(step.in[1]) && !held(step.in[0]);
   const Ref &in_strip = step.in[second], &other = step.in[!second];
@@ -142,8 +141,8 @@ void StepWriter::binary_in_memory(const Step& step) {
   out_.push_back(i);
 }
 
-// One argument in the strip, the others vectors in memory: a number goes into the strip; a second number is
-// spread out first.
+// Writes an operation with one argument in the strip, the others vectors in memory: a number goes into the strip; a
+// second number is spread out first.
 void StepWriter::ternary(const Step& step) {
   Operand in[3];
   for (int k = 0; k < 3; ++k) in[k] = from_memory(step.in[k]);
@@ -185,8 +184,8 @@ void StepWriter::start_fold(const Step& fold) {
   store(at_slot(fold.out));
 }
 
-// One component more: what came before is in memory. Where it makes no difference, the argument that the strip holds is
-// the first.
+// Adds one component to a fold, whose earlier result is in memory. If the fold commutes, the argument that the strip
+// holds is the first.
 void StepWriter::next_of_fold(const Step& fold) {
   Instruction i;
   const bool two = fold.in.size() == 2;
@@ -210,7 +209,7 @@ void StepWriter::end_fold(const Step& fold) {
   if (is_written_out(fold_width(fold))) holds(fold.out);
 }
 
-// The component steps of a group, then its fold.
+// Writes the component steps of a group, then its fold.
 void StepWriter::group(const Group& group) {
   const Step& fold = program_.steps[group.last];
   const Step& first = program_.steps[group.first];
@@ -261,7 +260,7 @@ void StepWriter::fold(const Step& step) {
   holds(step.out);
 }
 
-// A vector that differs from column to column, and a number: no register is shared, so the general way does.
+// Folds a vector that differs from column to column with a number: no register is shared, so the general way does.
 void StepWriter::fold_by_component(const Step& step) {
   start_fold(step);
   for_components(fold_width(step), [&] { next_of_fold(step); });
@@ -327,7 +326,7 @@ bool takes(const Step& reader, const Step& step) {
          reader.in.size() <= 2;
 }
 
-// Numbers come from elsewhere.
+// Tells whether a value may be a number: values of pairs and of components are not.
 bool may_be_number(const Program& program, const Ref& ref) {
   return !is_slot(ref) ||
          (program.slots[ref.index].region != Region::pair && program.slots[ref.index].region != Region::component);

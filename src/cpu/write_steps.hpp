@@ -1,6 +1,6 @@
 // Writes the steps of one region as instructions. A value stays in the strip from the step that made it to the step
-// that takes it, and goes to memory only where somebody else will ask for it. A sum or a product with a number is made
-// by who asks for it, if that is one step.
+// that takes it, and goes to memory only if another step reads it. A sum or a product with a number is made by the step
+// that reads it, if there is one such step.
 #pragma once
 #include <vector>
 #include "cpu/write_pass.hpp"
@@ -8,7 +8,7 @@
 namespace kernweave {
 
 // --- strip register -------------------------------------------------------------------------------------------------
-// The strip's register while instructions are written: which slot's value it holds, and who will still read it.
+// Tracks the strip's register while instructions are written: the slot whose value it holds, and the reads to come.
 
 class StripRegister {
  protected:
@@ -74,7 +74,7 @@ class StripRegister {
       stored_ = true;
     }
   }
-  // An operand in memory. It must have been stored.
+  // Returns an operand in memory. The value must have been stored.
   Operand from_memory(const Ref& ref) {
     if (held(ref)) settle();
     used(ref);
@@ -131,7 +131,7 @@ class StepWriter : protected StripRegister {
         fused_(fused),
         waiting_(program.slots.size()) {}
 
-  // Gathers are packed beforehand.
+  // Writes the needed steps, without gathers, which are packed beforehand.
   void steps(const std::vector<bool>& needed);
   void end();
 
@@ -168,7 +168,7 @@ class StepWriter : protected StripRegister {
 
   // --- steps that wait ---
 
-  // The argument of a sum or product with a number that is no number; -1 of any other step.
+  // Returns which argument is the vector in a sum or product of a vector with a number; -1 for any other step.
   int vector_of(const Step& step) const;
   bool waits(const Step& step);
   const Step* waiting(const Ref& ref) const { return is_slot(ref) ? waiting_[ref.index] : nullptr; }
@@ -176,7 +176,7 @@ class StepWriter : protected StripRegister {
   void make(const Ref& ref);
 
   const std::vector<int>& fused_;
-  std::vector<const Step*> waiting_;  // by slot, at present
+  std::vector<const Step*> waiting_;  // the steps that wait at present, by slot
 };
 
 // The steps of a pass that may wait for their reader: sums and products with a single reader, which can compute the

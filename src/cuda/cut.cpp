@@ -14,8 +14,8 @@ namespace cuda {
 
 namespace {
 
-// Returns the number of splits of a group. One thread merges the states of a group, then one the states of all groups:
-// fastest with sqrt(splits) splits in a group. No window divides a group, so its points must fit kGpuSplitBytes.
+// Returns the number of splits of a group. One thread merges the states of a group, and then one thread those of all
+// groups: fastest with sqrt(splits) splits in a group. No window divides a group, so it must fit kGpuSplitBytes.
 std::int64_t group_of(const Pass& pass, std::int64_t splits, std::int64_t split) {
   if (pass.interpreted() || splits < kGpuFewestGrouped) return 1;
   const double shortest = std::ceil(std::sqrt(static_cast<double>(splits))),
@@ -77,8 +77,8 @@ SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtO
 }
 
 // --- window --------------------------------------------------------------------------------------------------------
-// Size of a window. All columns are swept for each window of rows, so rows get most of the memory: columns have a
-// quarter, or the memory of a group of splits.
+// The size of a window. All columns are swept for each window of rows, so rows get most of the memory: columns get a
+// quarter, or the memory that a group of splits needs.
 
 namespace {
 
@@ -132,7 +132,7 @@ Windows fitting(const Needs& needs, const Pass& pass, const SweepCut& cut, const
 }
 
 // --- memory needs --------------------------------------------------------------------------------------------------
-// Bytes, counted from panels, states and widths.
+// Counts bytes from panels, states and widths.
 
 namespace {
 

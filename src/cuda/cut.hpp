@@ -8,25 +8,25 @@
 namespace kernweave {
 namespace cuda {
 
-// Blocks of rows, times splits of the sweep axis. Depends on the sizes, the device model and the code alone, and so do
-// the bits of the results.
+// Blocks of rows times splits of the sweep axis. The cut depends on the sizes, the device model and the code alone, and
+// so do the bits of the results.
 struct SweepCut {
-  std::int64_t blocks;     // of rows
-  std::int64_t splits;     // of the sweep axis
+  std::int64_t blocks;     // blocks of rows
+  std::int64_t splits;     // splits of the sweep axis
   std::int64_t split;      // points of a split
-  std::int64_t group;      // splits whose states are merged first, then those of groups; 1 where splits are few
+  std::int64_t group;      // splits whose states are merged first, before the states of groups; 1 if splits are few
   std::int64_t of_launch;  // blocks times splits of one launch; the user may interrupt between launches
 
-  std::int64_t together() const { return split * group; }  // points that no window divides
+  std::int64_t together() const { return split * group; }  // points that no window may divide
 };
 
-// Blocks that a device works on at the same time.
+// The number of blocks that a device runs at the same time.
 struct AtOnce {
   int processors;
   int blocks;  // for each multiprocessor
 };
 
-// `seconds`: the estimated time of all pairs. `told`: the points of a split in the decision; 0: chosen for the device.
+// `seconds`: the estimated time of all pairs. `told`: the points of a split by the decision; 0: chosen for the device.
 SweepCut cut(const Pass& pass, std::int64_t lanes, std::int64_t sweep, const AtOnce& at_once, double seconds,
         std::int64_t told = 0);
 
@@ -35,7 +35,7 @@ inline std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1)
 // --- memory needs --------------------------------------------------------------------------------------------------
 // The memory that a pass takes on a device.
 
-// Bytes:
+// The bytes that a pass needs:
 struct Needs {
   double lane = 0;   // for each point of the lane axis,
   double sweep = 0;  // for each of the sweep axis,
@@ -49,19 +49,19 @@ struct Needs {
   Needs times(double runs) const { return {lane * runs, sweep * runs, pair * runs, state * runs, fixed * runs}; }
 };
 
-// Needs of a pass, without data and results.
+// Returns the needs of a pass without its data and results.
 Needs needs_of(const Pass& pass);
 
-// Bytes of the data and numbers of a point of the sweep axis.
+// Returns the bytes of the data and numbers of one point of the sweep axis.
 double bytes_of_column(const Pass& pass);
 
-// Bytes of a state in float64 with its storage, as the kernels of a pass hold it.
+// Returns the bytes of a state in float64 with its storage, as the kernels of a pass hold it.
 std::int64_t state_bytes(const Pass& pass, const Output& o);
 
 // --- window --------------------------------------------------------------------------------------------------------
-// Window: the part of both axes that lies on a device at a time; all of it, unless memory is short.
+// A window is the part of both axes that lies on a device at a time: all points, unless memory is short.
 
-// Cuts a range into pieces of `size` points; an empty range into one empty piece.
+// Cuts a range into pieces of `size` points. An empty range gives one empty piece.
 std::vector<Range> pieces(const Range& all, std::int64_t size);
 
 struct Windows {

@@ -68,7 +68,7 @@ DeviceInputs::InputReach DeviceInputs::reach_of(int variable) const {
   return InputReach::all;
 }
 
-// Tells whether the data are used in place: the device has a copy of all, or they are not in the host's memory.
+// Tells whether the data are used in place: the device has a copy of all data, or the host's memory has none.
 bool DeviceInputs::stays(std::size_t v) const {
   return device::has_copy(task_->data[v], device_) || !task_->data[v].data;
 }
@@ -260,7 +260,7 @@ void Outputs::place_states(const Output& o, const InWindow& window, Memory* memo
                                            static_cast<device::Pointer>(turn_ * of_turn * o.width * each));
   } else if (o.keep != Keep::both && merges()) {
     target->states = states(window.waiting_parts * window.waiting_rows);
-    // A component's rows lie together.
+    // The rows of a component are contiguous.
     if (window.sweep.size() < all_.sweep || turns_ > 1)
       target->merged = device::address<void>(merged(window.lanes.size()) -
                                              static_cast<device::Pointer>(window.lanes.from * each));

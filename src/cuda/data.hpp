@@ -36,17 +36,17 @@ class DeviceInputs {
 
   // Takes the data of another task of the same sizes.
   void take(const Task& task);
-  // Adds the bytes that they take.
+  // Adds the bytes that the data take.
   void count(Needs* needs) const;
   // Uploads data of a window that are not on the device. `whole`: there is memory for all data.
   void place(const Range& lanes, const Range& sweep, bool whole);
-  // Returns the data of run number `run`; tasks of all runs are an array that begins with the first one's.
+  // Returns the data of run number `run`; the tasks of all runs are an array that begins with the first run's task.
   std::vector<gpu::Data> data_of(std::int64_t run) const;
 
   std::vector<gpu::Data> data;
 
  private:
-  // Points of a variable that a window needs.
+  // The points of a variable that a window needs.
   enum class InputReach { all, lanes, sweep, pairs };
   struct Loaded {
     InputReach reach;
@@ -82,7 +82,7 @@ class Outputs {
   // Makes the outputs of one run, or of many runs, whose results lie one behind the other.
   Outputs(const Pass& pass, const Task& task, const SweepCut& cut, device::Device* device, std::int64_t runs);
 
-  // Adds the bytes that they take.
+  // Adds the bytes that the outputs take.
   void count(Needs* needs) const;
   void place(const InWindow& window);
   // Places the states of all turns, for outputs that fold both axes.
@@ -91,22 +91,22 @@ class Outputs {
   void fetch(Keep keep);
   // Moves results that stay to their owner (`Kept`).
   void hand_over();
-  // Copies the states of outputs that fold both axes from another device, which has blocks first .. end - 1, to their
-  // place among ours.
+  // Copies the states of outputs that fold both axes from another device, which has blocks first .. end - 1, to the
+  // place of these blocks among ours.
   void take_merged(const Outputs& other, std::int64_t first, std::int64_t end);
   // Tells whether states of the same row are merged.
   bool merges() const { return cut_.splits * pass_.shape.parts > 1 || pass_.folded; }
   // Begins run number `turn` of `turns` runs that are folded together.
   void begin_turn(std::int64_t turn, std::int64_t turns) { turn_ = turn, turns_ = turns; }
 
-  std::vector<gpu::Target> targets;  // of the first run
+  std::vector<gpu::Target> targets;  // targets of the first run
   std::vector<gpu::Target> targets_of(std::int64_t run) const;
 
  private:
-  // Memory of an output.
+  // The memory of an output.
   struct Memory {
     device::Block values, numbers, states, merged;
-    Range rows, columns;  // of the results in this memory
+    Range rows, columns;  // ranges of the results in this memory
     std::int64_t numbers_of_run = 0, states_of_run = 0, merged_of_run = 0;  // a count of numbers, and bytes
   };
 

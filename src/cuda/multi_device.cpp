@@ -16,8 +16,8 @@ namespace {
 
 using Jobs = std::vector<std::unique_ptr<PassRun>>;
 
-// Returns the whole blocks of a pass that cover `rows`, whose borders may be those of another pass (of tensor cores,
-// which have failed). No rows give no block.
+// Returns the whole blocks of a pass that cover `rows`, whose borders may come from another pass (of tensor cores that
+// failed). Empty rows give no block.
 Range whole_blocks(const Pass& pass, const Range& rows) {
   if (rows.size() == 0) return {0, 0};
   const std::int64_t each = pass.shape.block_rows;

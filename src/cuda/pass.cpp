@@ -18,7 +18,7 @@ int padded(int n, int align) { return (n + align - 1) / align * align; }
 
 Region region_read(const Ref& ref, const Pass& pass) { return kernweave::region_read(ref, *pass.plan, pass.program()); }
 
-// Returns the row and the column of a fold of a row with a column of one width; none if the fold is none of these.
+// Returns the row and the column of a fold that joins a row and a column of one width; none for other folds.
 Product across(const Step& fold, const Pass& pass) {
   for (const bool turned : {false, true}) {
     const Ref &row = fold.in[turned], &column = fold.in[!turned];
@@ -46,7 +46,7 @@ Product product_of(const Pass& pass) {
   return product;
 }
 
-// Returns the squared distance of a pass whose only output picks the least distances; else none.
+// Returns the squared distance of a pass whose only output picks the least distances; none for other passes.
 Product picked_of(const Pass& pass) {
   if (!pass.float32 || pass.group.outputs.size() != 1) return {};
   const Output& o = pass.variant->outputs[pass.group.outputs[0]];
@@ -56,7 +56,7 @@ Product picked_of(const Pass& pass) {
   return across(*made, pass);
 }
 
-// Screens squared distances: of wide points by tensor cores, of narrow ones, which registers hold, by the threads.
+// Screens squared distances: tensor cores screen wide points, threads screen narrow points, which registers hold.
 void screen_distances(Pass* pass) {
   const Product picked = picked_of(*pass);
   if (!picked.any()) return;
@@ -108,13 +108,13 @@ void fill_panels(Pass* pass) {
   }
 }
 
-// The registers of one row: of values that every pair reads, and of float64 sums that are updated after each tile.
+// The registers of one row: for values that every pair reads, and for float64 sums that are updated after each tile.
 struct RowRegisters {
   int pairs;
   int tiles;
 
   int all() const { return pairs + tiles; }
-  // A second row saves more time than registers for sums that are read once a tile.
+  // A second row saves more time than registers cost for sums that are read once a tile.
   bool fit(int rows) const {
     return rows * all() <= kGpuRowRegisters || (rows == 2 && rows * pairs <= kGpuPairRegisters);
   }
@@ -147,7 +147,7 @@ void find_tiles(double strain, Pass* pass) {
   pass->halves = three_digits && pass->by_tiles() && strain <= kGpuMostStrainOfHalves;
 }
 
-// Counts the values of a pair: those of the formula, and the term.
+// Counts the values of a pair: the values of the formula, and the term.
 int values_of_pair(const Pass& pass) {
   return static_cast<int>(pass.program().memory[static_cast<int>(Region::pair)]) + 1;
 }
@@ -236,7 +236,7 @@ LaunchShape shape_for(const Pass& pass, std::int64_t lanes, std::int64_t sweep) 
   return shape;
 }
 
-// Makes a pass for the interpreter, which keeps all values of a point in memory, those that pairs read first.
+// Makes a pass for the interpreter, which keeps all values of a point in memory, first the values that pairs read.
 Pass to_interpret(Pass pass) {
   pass.epilogues.resize(pass.group.outputs.size());
   fill_panels(&pass);
@@ -330,7 +330,7 @@ std::int64_t Pass::shared_bytes() const {
                                     : gpu::PairTile::product_chunks(steps, others)));
 }
 
-// Two halves are as long as a number.
+// Two halves take as many bytes as a number.
 std::int64_t Pass::product_bytes() const {
   return halves ? padded(product.width, 2 * gpu::kProductDepth) * 2 : padded(product.width, gpu::kProductDepth) * 4;
 }

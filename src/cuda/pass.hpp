@@ -9,7 +9,7 @@
 namespace kernweave {
 namespace cuda {
 
-// Points along the lane axis, and along the sweep axis.
+// The numbers of points along the lane axis and along the sweep axis.
 struct PassExtents {
   std::int64_t lanes, sweep;
 };
@@ -46,7 +46,7 @@ struct LaunchShape {
   int rows, columns, threads, tile, unroll;
   bool staged;            // do tiles go through shared memory?
   bool few_columns;       // do row numbers of the folded axis fit an int?
-  int row_stride;         // from one row of a thread to the next
+  int row_stride;         // distance from one row of a thread to the next
   int block_rows;         // rows of all threads of a block
   int padding;            // columns are padded, and cut, to multiples of this
   int parts;              // threads with sums of the same row
@@ -56,7 +56,7 @@ struct LaunchShape {
 // An inner product, or a squared distance, of rows with columns: its step and its two sides. Tensor cores compute such
 // products for all pairs of a tile, and screens bound such distances.
 struct Product {
-  int step = -1;  // none
+  int step = -1;  // -1: none
   Ref row, column;
   int width = 0;
 
@@ -65,8 +65,8 @@ struct Product {
 
 using kernweave::PassMode;
 
-// A sum of one term a pair with many weights a column, which tensor cores add up; or a softmax with many weights. A
-// block of threads has 8 x `eights` weights.
+// A sum of one term for each pair with many weights for each column, which tensor cores add up; or a softmax with many
+// weights. A block of threads has 8 x `eights` weights.
 struct WideSum {
   Ref weight;
   int width = 0;  // 0: none
@@ -86,30 +86,30 @@ struct Pass {
   std::vector<bool> needed;
   bool float32;
   PassExtents all;                                   // points along both axes
-  std::vector<std::optional<Epilogue>> epilogues{};  // of the group's outputs, where the final sum is multiplied
+  std::vector<std::optional<Epilogue>> epilogues{};  // for each output of the group: the factor of the final sum
   Product product{};
   bool nearest = false;  // is the product a distance that tensor cores screen?
-  Product screen{};      // a distance that threads screen, where points are narrow
+  Product screen{};      // a distance that threads screen, if points are narrow
   WideSum wide{};
-  bool halves = false;  // do tensor cores take each number as one float16, not as two?
+  bool halves = false;  // do tensor cores take each number as one float16 rather than two?
   Panel once{}, lanes{}, sweep{};
-  int square_at = 0;  // place of a column's square, for the screen
+  int square_at = 0;  // the place of a column's square, for the screen
   LaunchShape shape{};
   PassMode mode = PassMode::best;
   bool units = false;    // are pairs restricted?
   bool batched = false;  // have launches many runs of outer axes?
   bool folded = false;   // do several runs share states?
-  std::int64_t interpreter_bytes = 0;  // of shared memory, for a block of the interpreter
+  std::int64_t interpreter_bytes = 0;  // bytes of shared memory of an interpreter's block
 
   const Program& program() const { return variant->program; }
   Sizes sizes() const { return group.along_i ? Sizes{all.lanes, all.sweep, {}} : Sizes{all.sweep, all.lanes, {}}; }
   Region lane_region() const { return group.along_i ? Region::row : Region::column; }
   Region sweep_region() const { return group.along_i ? Region::column : Region::row; }
-  // The value that pairs add up for an output of the group.
+  // Returns the value that pairs add up for an output of the group.
   const Ref& value(std::size_t k) const {
     return epilogues[k] ? epilogues[k]->rest : variant->outputs[group.outputs[k]].value;
   }
-  // The kept axis of outputs that fold the sweep axis.
+  // Returns the kept axis of outputs that fold the sweep axis.
   Keep lane_keep() const { return group.along_i ? Keep::i : Keep::j; }
   bool pairwise(int output) const { return variant->outputs[output].keep == Keep::both; }
   bool takes_short_way() const;  // has any state a fast path?
@@ -121,7 +121,7 @@ struct Pass {
   bool stores_rows() const { return product.any() || interpreted() || lanes.any_wide(); }  // else threads compute them
   int number_bytes() const { return float32 ? 4 : 8; }
   std::int64_t shared_bytes() const;
-  // Bytes of the halves of a point, and of a column's weights, all or those of one block of threads.
+  // Returns the bytes of the halves of a point, and of a column's weights: all weights, or those of a block of threads.
   std::int64_t product_bytes() const;
   std::int64_t weight_bytes() const;
   std::int64_t block_weight_bytes() const;
@@ -130,13 +130,13 @@ struct Pass {
 // Tells whether an output is a list that a thread can keep in registers.
 bool is_short_list(const Output& o);
 
-// Makes the pass of a group of outputs for the numbers of points on both axes. `strain`: that of the decision. An
-// interpreted pass gets its shape later (script_layout.hpp).
+// Makes the pass of a group of outputs for these numbers of points on both axes. `strain`: the strain of the decision.
+// An interpreted pass gets its shape later (script_layout.hpp).
 Pass make_pass(const Plan& plan, const Variant& variant, const OutputGroup& group, std::int64_t lanes,
                std::int64_t sweep, double strain = 0, PassMode mode = PassMode::best);
 // Tells whether tensor cores compute the exponents of all outputs and their softmax with many weights.
 bool softens_at_once(const Plan& plan, const Variant& variant, double strain, PassMode mode);
-// Limits the rows and columns of a thread to those of a decision, except where tensor cores fix them.
+// Limits the rows and columns of a thread to the decision's, except where tensor cores fix them.
 void fit_loops(const Loops& loops, Pass* pass);
 
 }  // namespace cuda

@@ -12,7 +12,7 @@ namespace cuda {
 namespace {
 
 constexpr std::int64_t kMostSplits = 65535;  // blocks of a launch along its second axis
-constexpr unsigned kPointThreads = 128;      // of kernels with a thread for each point: 16 384 take all processors
+constexpr unsigned kPointThreads = 128;      // for kernels with a thread for each point: 16 384 take all processors
 constexpr const char* kOfOneAxis = "what depends on one axis";
 
 std::shared_ptr<const device::Kernels> kernels_of(const Pass& pass, const Code& code, device::Device* device) {
@@ -26,7 +26,7 @@ void add_bytes(const void* from, std::size_t size, std::vector<char>* to) {
   to->insert(to->end(), static_cast<const char*>(from), static_cast<const char*>(from) + size);
 }
 
-// Returns the number of blocks that have the same rows and columns, each with some of the weights.
+// Returns the number of blocks that have the same rows and columns, each with a part of the weights.
 int weight_blocks_of(const Pass& pass, const Code& code) {
   return pass.interpreted() ? code.interpretation.weight_blocks() : pass.wide.weight_blocks;
 }
@@ -60,7 +60,7 @@ PassRun::PassRun(const ReadyPass& ready, std::size_t which, const Task& task, co
       inputs_(pass_, task, &device_, &staging_),
       outputs_(pass_, task, cut_, &device_, runs) {}
 
-// Finds the numbers of points of both axes that fit the memory of the device at once.
+// Finds how many points of both axes fit the device's memory at the same time.
 void PassRun::begin(MemoryRoom room, const std::function<void(double)>& poll) {
   device_.enter();
   poll_ = &poll;
@@ -136,7 +136,7 @@ Range PassRun::padded(const Range& s) const {
 }
 Range PassRun::padded_rows(const Range& s) const { return {s.from, rows_of(blocks_of(s.to))}; }
 
-// Threads that pack the weights of some columns: one for each weight of a tile.
+// Returns the threads that pack the weights of some columns: one thread for each weight of a tile.
 Range PassRun::weights(const Range& columns) const {
   const std::int64_t width = pass_.wide.padded_width(), tile = pass_.shape.padding;
   return {columns.from / tile * width, columns.to / tile * width};
@@ -181,7 +181,7 @@ void PassRun::place_numbers() {
 
 // --- windows ----------------------------------------------------------------------------------------------
 
-// Uploads and computes the numbers of a window, except those of the last window that both share.
+// Uploads and computes the numbers of a window, except those shared with the last window.
 void PassRun::enter(const Range& lanes, const Range& sweep) {
   const bool first = lanes_.from < 0, new_lanes = !(lanes_ == lanes), new_sweep = !(sweep_ == sweep);
   lanes_ = lanes;
@@ -250,7 +250,7 @@ void PassRun::compute_columns(const Range& sweep) {
 
 // --- launches ---------------------------------------------------------------------------------------------
 
-// Arguments of a launch: the bytes of kernweave::gpu::Arguments or kernweave::gpu::Script.
+// Makes the arguments of a launch: the bytes of kernweave::gpu::Arguments or kernweave::gpu::Script.
 std::vector<char> PassRun::arguments() const {
   std::vector<char> bytes;
   if (pass_.interpreted()) {
@@ -305,7 +305,7 @@ void PassRun::launch_points(const char* name, const Range& points, std::int64_t 
   if (points.size() > 0) launch(name, ceiling(points.size(), kPointThreads), times, kPointThreads, 0, blocks_z);
 }
 
-// Blocks and splits of a launch. They change no result: a block computes the same in any launch.
+// The blocks and splits of a launch. They change no result: a block computes the same numbers in any launch.
 PassRun::Slice PassRun::slice_of(std::int64_t blocks) const {
   const std::int64_t some = std::max<std::int64_t>(1, std::min(blocks, cut_.of_launch));
   return {some,

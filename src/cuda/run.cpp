@@ -24,7 +24,7 @@ std::size_t argument_bytes(const Plan& plan, const Variant& variant) {
   return sizeof(gpu::Head) + plan.variables.size() * sizeof(gpu::Data) + variant.outputs.size() * sizeof(gpu::Target);
 }
 
-// States that point into themselves cannot be moved from one device to another.
+// States with pointers into themselves cannot be moved from one device to another.
 bool may_spread(const Variant& variant, const OutputGroup& group) {
   return std::none_of(group.outputs.begin(), group.outputs.end(), [&](int number) {
     const Output& o = variant.outputs[static_cast<std::size_t>(number)];
@@ -32,7 +32,7 @@ bool may_spread(const Variant& variant, const OutputGroup& group) {
   });
 }
 
-// Counts the numbers that pairs read of a point of the sweep axis.
+// Counts the numbers of a point of the sweep axis that pairs read.
 int column_numbers(const Plan& plan, const Variant& variant) {
   int numbers = 0;
   for (const OutputGroup& group : output_groups(variant)) {
@@ -50,14 +50,14 @@ double sweep_seconds(const Plan& plan, const Variant& variant, const Sizes& size
   return sizes.pairs() * work_per_pair(variant) / machine.rate(in_float32(plan));
 }
 
-// Computes the seconds for points that pairs read twice, scaled and as they are.
+// Computes the extra seconds if pairs read points twice, both scaled and unscaled.
 double rereading_seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, const GpuMachine& machine) {
   const int more = column_numbers(plan, variant) - column_numbers(plan, plan.variants.back());
   if (variant.form != Variant::Algebra::scaled || more <= 0) return 0;
   return sizes.pairs() * kGpuInstructionsOfNumber * more / machine.rate(in_float32(plan));
 }
 
-// Runs a task. If memory is short, frees unused memory and runs again, then with the free memory that the driver tells.
+// Runs a task. If memory is short, frees unused memory and runs again, at last with the driver's count of free memory.
 template <class Run>
 void with_room(const Task& task, Run run) {
   for (const MemoryRoom room : {MemoryRoom::expected, MemoryRoom::expected, MemoryRoom::known}) {
@@ -80,7 +80,7 @@ class Passes : public Executable {
     std::function<ReadyPass(WrittenPass)> start;
   };
 
-  // `own`: runs of outer axes with results of their own.
+  // `own`: the runs of outer axes with results of their own.
   Passes(std::vector<WrittenPass> usual, bool restricted, std::int64_t own, Make make)
       : make_(std::move(make)), restricted_(restricted), batched_(usual[0].pass.batched), own_(own) {
     for (WrittenPass& written : usual) groups_.push_back({std::move(written)});
@@ -96,7 +96,7 @@ class Passes : public Executable {
                   [&](MemoryRoom room) { run_some(&g, {tasks, some, own}, block, room); });
   }
 
-  // Returns borders of rows alone: states of blocks of columns would have to leave the device.
+  // Returns borders of rows only: states of blocks of columns would have to leave the device.
   Grain grain() override {
     if (restricted_ || groups_.size() != 1 || usual(&groups_[0]).pass.folds_all()) return {};
     const Pass& pass = usual(&groups_[0]).pass;
@@ -108,7 +108,7 @@ class Passes : public Executable {
     WrittenPass written;  // the usual pass
     std::unique_ptr<ReadyPass> usual{};
     std::unique_ptr<ReadyPass> plain{};                   // for rows where tensor cores or a screen have failed
-    std::map<int, std::unique_ptr<ReadyPass>> by_rows{};  // of restricted pairs, by rows of a thread
+    std::map<int, std::unique_ptr<ReadyPass>> by_rows{};  // for restricted pairs, by rows of a thread
     // The pair map of the last run, with its rows of a thread and its units.
     std::weak_ptr<const PairMap> map{};
     bool swapped = false;
@@ -199,7 +199,7 @@ class Gpu : public Backend {
                                 why_not_written(variant)));
   }
 
-  // Results of several devices come together in the host's memory.
+  // The results of several devices are joined in the host's memory.
   int holder() const override { return numbers().size() == 1 ? numbers()[0] : -1; }
   const Backend& alone() const override { return holds_data() ? *this : cuda_backend(std::to_string(numbers()[0])); }
 
@@ -231,7 +231,7 @@ class Gpu : public Backend {
   }
 
   Loops loops(const Variant& variant) const override { return {0, 0, 0, mode_for(variant)}; }
-  // Lists threads of one row and one column; more splits; no tensor cores and screens; if possible, the interpreter.
+  // Lists threads of one row and one column; more splits; no tensor cores and no screens; the interpreter, if possible.
   std::vector<Loops> other_loops(const Plan& plan, const Variant& variant, const Sizes& sizes) const override {
     if (mode_for(variant) != PassMode::best) return {};
     std::vector<Loops> others = {{1, 1, 0}, {0, 0, 4 * kGpuFewestColumns}, {0, 0, 0, PassMode::plain}};
@@ -337,7 +337,7 @@ class Gpu : public Backend {
     return std::count_if(steps.begin(), steps.end(),
                          [&](const Step& step) { return home(variant.program, step) == Region::pair; }) > kGpuMostSteps;
   }
-  // Tells why the interpreter does not take a variant; empty if it does.
+  // Tells why the interpreter does not take a variant; "" if it does.
   static std::string unreadable(const Plan& plan, const Variant& variant, const Sizes& sizes) {
     if (!interpreter_image(in_float32(plan))) return "there are none";
     for (const OutputGroup& group : output_groups(variant)) {
@@ -364,7 +364,7 @@ class Gpu : public Backend {
     return found;
   }
 
-  // Returns the numbers of the devices. For "all", the driver counts them, and is opened for that.
+  // Returns the numbers of the devices. For "all", opens the driver and counts its devices.
   std::vector<int> numbers() const {
     std::vector<int> numbers = numbers_;
     if (numbers.empty())
@@ -373,7 +373,7 @@ class Gpu : public Backend {
   }
 
   const std::string name_;
-  const std::vector<int> numbers_;  // none: all
+  const std::vector<int> numbers_;  // empty: all devices
 };
 
 std::vector<int> numbers_in(const std::string& text) {
@@ -387,7 +387,7 @@ std::vector<int> numbers_in(const std::string& text) {
 }  // namespace cuda
 
 const Backend& cuda_backend(const std::string& devices) {
-  // Kept plans remember back ends by their address.
+  // Kept plans refer to back ends by address.
   static std::map<std::string, cuda::Gpu>& known = *new std::map<std::string, cuda::Gpu>;
   const auto at = known.find(devices);
   if (at != known.end()) return at->second;

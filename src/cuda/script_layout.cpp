@@ -31,7 +31,7 @@ using gpu::Operand;
 
 constexpr int kWarp = 32;
 
-// Bytes that are moved at a time.
+// The bytes that are moved at a time.
 constexpr std::int64_t kChunk = 16;
 
 std::int64_t even(std::int64_t bytes, std::int64_t step) { return ceiling(bytes, step) * step; }
@@ -59,15 +59,15 @@ std::vector<gpu::Outcome> outcomes_of(const Pass& pass) {
 
 // A block's shape, and how its shared memory is used.
 struct Layout {
-  int rows;      // of a thread,
+  int rows;      // rows of a thread,
   int strip;     // and columns at a time
   bool staged;   // do tiles go through shared memory?
-  int tile = 0;  // columns
+  int tile = 0;  // columns of a tile
   int threads = 0;
   std::int64_t own = 0, bytes = 0;
 };
 
-// Bytes of a column in a tile.
+// Returns the bytes of a column in a tile.
 std::int64_t bytes_staged(const Pass& pass) {
   return std::max<std::int64_t>(1, pass.sweep.narrow) * pass.number_bytes();
 }
@@ -81,7 +81,7 @@ int tile_for(std::int64_t of_column, int fewest) {
 // Rounds up to an odd multiple of 16, so that threads have no bank conflicts.
 std::int64_t apart(std::int64_t bytes) { return even(bytes + 16, 32) - 16; }
 
-// Returns the bytes that a block may take: so few that other blocks fit, or all, for a single warp or less.
+// Returns the most bytes of a block: few enough that other blocks fit; for a single warp or less, all bytes.
 std::int64_t may_take(int threads) { return threads > kWarp ? kGpuMostTileBytes : kGpuMostShared; }
 
 class LayoutSearch {
@@ -112,7 +112,7 @@ class LayoutSearch {
     return layout;
   }
 
-  // Places states behind `first` bytes of a thread's values, whose memory is reused when a list is finished.
+  // Places states after `first` bytes of a thread's values, whose memory is reused when a list is finished.
   std::int64_t place_states(std::int64_t first) {
     for (const gpu::Outcome& o : script_.outcomes)
       if (o.places > 1) first = std::max<std::int64_t>(first, gpu::kResultBytes * o.places);
@@ -129,8 +129,8 @@ class LayoutSearch {
   Interpretation& script_;
 };
 
-// Lays out the shared memory of a fused kernel: a tile, and for each thread its lists, with memory before the lists in
-// which they are finished.
+// Lays out the shared memory of a fused kernel: a tile, then for each thread its lists, preceded by the memory in which
+// lists are finished.
 bool fit_fused(const Pass& pass, gpu::Outcome* o, Layout* layout) {
   const StateRow& state = row(o->reduction).state;
   const gpu::FusedShape shape = gpu::fused_shape(state.storage(1) > 0, pass.number_bytes());
@@ -273,7 +273,7 @@ const unsigned char* interpreter_image(bool float32) {
 }
 
 // --- text -----------------------------------------------------------------------------------------------------------
-// Operations are named by their rows of the table, operands by their memory.
+// Text names operations by their rows of the table, and operands by their memory.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// A pass as a script for the kernels that were compiled at installation: for use without a run-time compiler.
+// A pass as a script for the kernels that were compiled at installation, for use without a run-time compiler.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ struct Interpretation {
   int weight_blocks() const { return fused() ? outcomes[0].width : 1; }  // blocks that sweep the same pairs
 };
 
-// A script with data and targets as bytes, sent to a device in one transfer.
+// A script with its data and targets as bytes, sent to a device in one transfer.
 class Packed {
  public:
   Packed(const Interpretation& from, const std::vector<gpu::Data>& data, const std::vector<gpu::Target>& targets);
@@ -39,17 +39,17 @@ class Packed {
   std::size_t add(const std::vector<T>& list);
 
   gpu::Script script_;
-  std::size_t once_, rows_, columns_, pairs_, lists_, outcomes_, data_, targets_;  // in the order in which they lie
+  std::size_t once_, rows_, columns_, pairs_, lists_, outcomes_, data_, targets_;  // offsets, in the order of the bytes
 };
 
 // Writes the script of a pass that is made for the interpreter, and sets the pass's shape. Says no, with the limit, if
-// even one column at a time does not fit shared memory.
+// even strips of one column do not fit the shared memory.
 Verdict interpret(Pass* pass, Interpretation* script);
 
 // Returns the names of all operations and reductions that instructions call, for tests.
 std::string rows_called(const Interpretation& from);
 
-// The kernels for one type of numbers: an image with code for several architectures; null where none was compiled.
+// The kernels for one type of numbers: an image with code for several architectures; null if none was compiled.
 const unsigned char* interpreter_image(bool float32);
 
 // --- write_script.cpp ----------------------------------------------------------------------------------------------
@@ -60,13 +60,13 @@ void instruct_points(const Pass& pass, Region region, const Panel& panel, std::v
                      std::vector<int>* lists);
 
 // Writes the instructions of the pairs, with a term for each output, before the layout: states have no place, columns
-// are read from tiles, and strips are full. Returns the count of a thread's own numbers for each column.
+// are read from tiles, and strips are full. Returns how many numbers of its own a thread has for each column.
 int instruct_pairs(const Pass& pass, std::vector<gpu::Instruction>* out, std::vector<int>* lists);
 
 // --- fused kernels --------------------------------------------------------------------------------------------------
 // Finds the kernel that was compiled at installation for a script's kind of pairs.
 
-// Returns the kernel's name, as in kernweave/fused.def; null if there is none for these pairs, or the interpreter is
+// Returns the kernel's name, as in kernweave/fused.def; null if no kernel fits these pairs, or if the interpreter is
 // faster.
 const char* fused_kernel(const Pass& pass, const std::vector<gpu::Instruction>& pairs);
 

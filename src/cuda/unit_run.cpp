@@ -12,7 +12,7 @@ namespace kernweave {
 namespace cuda {
 
 void run_units(ReadyPass* full, ReadyPass* partial, const Task& task, const UnitTable& table, MemoryRoom room) {
-  // A cut with room for the totals of all units, and for the states that wait.
+  // The cut has room for the totals of all units, and for the waiting states.
   const SweepCut cut{(static_cast<std::int64_t>(table.units.size()) + 1) / 2, 2, 0, 1, kGpuUnits};
   full->cut = cut;
   if (partial) partial->cut = cut;
@@ -82,7 +82,7 @@ void PassRun::end_units(const UnitTable& table) {
 }
 
 // --- unit table -----------------------------------------------------------------------------------------------------
-// Trays of the same rows are contiguous, for full and partial spans.
+// Trays of the same rows are contiguous, in full and in partial spans alike.
 
 UnitTable unit_table(const PairSpans& spans, std::int64_t rows, std::int64_t column_step) {
   const Units units(spans, {rows, rows, kGpuTile, column_step}, {kGpuUnits, 1, false});

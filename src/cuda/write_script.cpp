@@ -48,7 +48,7 @@ class ScriptWriter {
   virtual int place(int slot) const = 0;
   virtual void made(int slot, int width) = 0;
   virtual void forget() {}        // the strip may hold another value from now on
-  virtual void stays_stored() {}  // the last value is stored, even if the next instruction alone reads it
+  virtual void stays_stored() {}  // the last value is stored, even if only the next instruction reads it
 
   Instruction& say(Kind kind, int code, int width) {
     Instruction i;
@@ -146,7 +146,7 @@ class ScriptWriter {
     goes_to(step.out, step.width);
   }
 
-  // Row numbers may themselves be read by row numbers; they are read in float64, whatever the precision of pairs.
+  // Row numbers may themselves be read by row numbers. They are read in float64, even if pairs are in float32.
   void list_rows(Ref ref) {
     std::vector<int> lookups;
     while (const Step* made = program_.maker(ref)) {
@@ -219,7 +219,7 @@ class PointWriter : public ScriptWriter {
   const Panel& panel_;
 };
 
-// Instructions for pairs. A value that only the next step reads stays in the strip.
+// Instructions for pairs. A value stays in the strip if only the next step reads it.
 class PairWriter : public ScriptWriter {
  public:
   PairWriter(const Pass& pass, std::vector<Instruction>* out, std::vector<int>* lists)
@@ -285,10 +285,10 @@ class PairWriter : public ScriptWriter {
   static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
   std::vector<Instruction>& out_;
-  std::vector<int> reads_;       // the reads of each slot that are still to come
+  std::vector<int> reads_;       // the remaining reads of each slot
   int in_strip_ = -1;            // the slot that the strip holds
   std::size_t maker_ = kNobody;  // the instruction that stores the value of this slot
-  int spare_;                    // the next place that no slot takes
+  int spare_;                    // the next free place
 };
 
 }  // namespace
@@ -303,7 +303,7 @@ int instruct_pairs(const Pass& pass, std::vector<Instruction>* out, std::vector<
 }
 
 // --- fused kernels --------------------------------------------------------------------------------------------------
-// A kernel fits pairs that are a chain of its kind, if their numbers lie where the kernel reads them.
+// A kernel fits a chain of its kind of pairs if the numbers lie where the kernel reads them.
 
 namespace {
 

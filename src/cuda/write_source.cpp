@@ -156,8 +156,8 @@ class SourceWriter {
     say("}");
   }
 
-  // Writes a function that computes the numbers that pairs read of point `at` of an axis, and passes each to `out`;
-  // then the axis's side of the product.
+  // Writes a function that computes the numbers of point `at` of an axis that pairs read, and passes each number to
+  // `out`; then the axis's side of the product.
   void panel(const char* name, const Panel& panel, const Ref& side, const OnceScope& scope) {
     say("template <class Out> static __device__ void ", name, "(const Arguments& a, long long at, Out out) {");
     say("const L* const once = static_cast<const L*>(a.head.once);");
@@ -204,7 +204,7 @@ class SourceWriter {
     say("}");
   }
 
-  // Writes the factors that stand in front of the sums of row k of a thread.
+  // Writes the factors of the sums of row k of a thread.
   void factors() {
     const PairScope scope(pass_);
     std::string any = "false";
@@ -258,7 +258,7 @@ class SourceWriter {
     });
   }
 
-  // Returns the fold that has started with the other summand of this addition; else null, as for tensor cores.
+  // Returns the fold that starts with the other summand of this addition; null for no such fold, or on tensor cores.
   const Ref* started(const Step& step) const {
     const Ref* const sum = program_.started(step);
     return sum && program_.number(*program_.maker(*sum)) == product().step ? nullptr : sum;
@@ -355,7 +355,7 @@ class SourceWriter {
     say("}");
   }
 
-  // Writes a kernel, for at most so many threads a block. The arguments of many runs are an array.
+  // Writes a kernel for at most `threads` threads a block. The arguments of many runs are an array.
   void kernel(const char* name, const char* threads, const std::string& call) {
     say("extern \"C\" __global__ void __launch_bounds__(", threads, ") ", name,
         pass_.batched ? "(const kernweave::Formula::Arguments* runs) { const auto& a = runs[blockIdx.z]; "
@@ -373,7 +373,7 @@ class SourceWriter {
       kernel("packed_columns", "256", "gpu::packed_columns" + of_formula);
     }
     if (pass_.wide.any()) kernel("packed_weights", "256", "gpu::packed_weights" + of_formula);
-    // Two blocks a multiprocessor, so that one computes while the other waits.
+    // Two blocks for each multiprocessor, so that one computes while the other waits.
     if (pass_.by_tiles())
       kernel("sweep", "kernweave::Formula::kThreads, 2",
              (pass_.nearest ? "gpu::sweep_nearest" : "gpu::sweep_tiles") + of_formula);

@@ -10,21 +10,21 @@
 namespace kernweave {
 namespace cuda {
 
-// Writes kernels named once, columns, rows, sweep, merge and total (kernweave/gpu/sweep.hpp). Arguments have data of
-// each variable of the plan and a target for each output of the pass. Equal sources are equal kernels.
+// Writes kernels with the names once, columns, rows, sweep, merge and total (kernweave/gpu/sweep.hpp). Arguments have
+// data of each variable of the plan and a target for each output of the pass. Equal sources are equal kernels.
 std::string source_of(const Pass& pass);
 
 // --- names ----------------------------------------------------------------------------------------------------------
 // Names of values in the source: in regions outside of the pairs, and for a strip of pairs.
 
-// Returns the unrolling of a loop over components: short loops are unrolled, so that indexed values stay in registers.
+// Returns how far to unroll a loop over components: short loops wholly, so that indexed values stay in registers.
 inline int unrolled(int width) { return width <= 128 ? width : 4; }
 // Unrolls fewer components if rows are read from memory: registers hold the numbers that are read ahead.
 inline int unrolled(const Pass& pass, int width) {
   return pass.lanes.any_wide() ? std::min(width, kGpuWideComponents) : unrolled(width);
 }
 
-// Names in all regions: of the user's data, and of values that are the same for all pairs.
+// Names in all regions: names of the user's data, and of values that are the same for all pairs.
 class Scope {
  public:
   explicit Scope(const Pass& pass) : pass_(pass) {}
@@ -37,7 +37,7 @@ class Scope {
     return single ? "0" : d;
   }
 
-  // The point at which a variable is read: `lane` and `sweep` are points of the two axes.
+  // Returns the point at which a variable is read: `lane` and `sweep` are points of the two axes.
   std::string point(const Variable& v, int number, const std::string& lane, const std::string& sweep) const {
     const std::string& i = pass_.group.along_i ? lane : sweep;
     const std::string& j = pass_.group.along_i ? sweep : lane;
@@ -51,7 +51,7 @@ class Scope {
     return "";
   }
 
-  // Row numbers may themselves be read by row numbers; they are read in float64, whatever the precision of pairs.
+  // Row numbers may themselves be read by row numbers. They are read in float64, even if pairs are in float32.
   std::string row_at(const Ref& ref, const std::string& lane, const std::string& sweep) const {
     if (ref.from == Ref::From::variable) {
       const Variable& v = pass_.plan->variables[ref.index];
@@ -103,7 +103,7 @@ class OnceScope : public Scope {
   void declare_component(int slot, std::ostream* out) const { *out << "L s" << slot << "[1];\n"; }
   void declare_total(std::ostream* out) const { *out << "L total;\n"; }
   void each_pair(std::ostream*) const {}
-  // Begins a loop over components. If all pairs share a value, each thread of the block computes some components.
+  // Begins a loop over components. If all pairs share a value, the threads of a block divide its components.
   void each_component(int width, std::ostream* out) const {
     if (shared()) *out << "for (int d = threadIdx.x; d < " << width << "; d += blockDim.x) ";
     else *out << "for (int d = 0; d < " << width << "; ++d) ";
@@ -133,7 +133,7 @@ class PairScope : public Scope {
  public:
   explicit PairScope(const Pass& pass) : Scope(pass) {}
 
-  // The place of column c of a strip, counted from the strip's first.
+  // Returns the place of column c of a strip, counted from the strip's first column.
   const char* column_at() const { return pass_.by_tiles() ? "Tile::column_at(c)" : "c"; }
   std::string value(const Ref& ref, const std::string& d) const {
     const std::string k = component(ref, d);

@@ -1,4 +1,4 @@
-// A copy lives in a block of its device's pool; views know their copies by the devices' numbers.
+// Copies of data on devices: a copy is a block of its device's pool, and a view finds its copies by device number.
 #include "device/copy.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class DeviceCopy : public Copy {
   Pointer at() const { return block_.at(); }
 
  private:
-  // Few numbers are fetched before their kernels are compiled.
+  // Few numbers are downloaded faster than their kernels are compiled.
   static bool is_worth_kernels(const View& points) {
     constexpr std::int64_t kFew = 1 << 17;
     return points.rows * points.columns > kFew && is_usable() && compiler().found;
@@ -47,10 +47,10 @@ class DeviceCopy : public Copy {
   Block block_;
 };
 
-// Guards copies: threads of several devices look for them, and leave theirs.
+// Guards copies: threads of several devices look for copies, and store theirs.
 std::mutex copies_mutex;
 
-// Copy of numbers that only another device has, by way of the host.
+// Copies numbers that only another device has, through the host.
 std::unique_ptr<Copy> forwarded_copy(const View& view, Device* device) {
   std::vector<double> numbers(static_cast<std::size_t>(view.numbers()));
   internal_check(!view.kept->copies.empty(), "data that are nowhere");
@@ -91,7 +91,7 @@ Pointer kept_copy(const View& view, Device* device) {
 }
 
 // --- cloud ---------------------------------------------------------------------------------------------------------
-// Kernels leave few numbers, which are fetched.
+// Kernels leave few numbers, which are downloaded.
 
 namespace {
 
@@ -105,7 +105,7 @@ gpu::CloudTask task_of(const Cloud& cloud) {
   return task;
 }
 
-// Runs a kernel and returns its numbers, a number from each thread.
+// Runs a kernel and returns its numbers, one number from each thread.
 std::vector<double> found(const char* kernel, const gpu::CloudTask& task, Pointer out, Device* device) {
   launch_for_each(device, cloud_kernels(), kernel, task);
   std::vector<double> numbers(static_cast<std::size_t>(task.count));

@@ -1,4 +1,4 @@
-// Numbers that stay on a device from one call to the next, and how far points reach there.
+// Numbers that stay on a device from one call to the next, and how far points there reach.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@ T* address(Pointer at) {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(at));
 }
 
-// Makes memory that holds numbers a copy, which keeps it.
+// Makes a Copy from device memory that holds numbers; the Copy keeps the memory.
 std::unique_ptr<Copy> copy_in(Device* device, Block block);
 // Sends data to a device.
 std::unique_ptr<Copy> sent_bytes(const void* data, std::size_t bytes, Device* device);
@@ -23,24 +23,24 @@ std::unique_ptr<Copy> sent_copy(const View& view, Device* device);
 
 // Tells whether the data have a copy on this device.
 bool has_copy(const View& view, const Device& device);
-// Their copy, which is made where there is none: of the host's numbers, or of what another device has.
+// Returns the address of the data's copy. If there is none, makes one from the host's numbers or from another device's.
 Pointer kept_copy(const View& view, Device* device);
 
 // --- cloud ---------------------------------------------------------------------------------------------------------
 // Reads points on their device: some rows of the points, and how far the points reach (kernweave/gpu/cloud.hpp).
 
-// Points on a device, column by column.
+// Points on a device, stored column by column.
 struct Cloud {
   Pointer at;
   std::int64_t rows, columns;
 };
 
-// Rows 0, step, 2 step, ..., column by column.
+// Returns rows 0, step, 2 step, ..., column by column.
 std::vector<double> some_rows(const Cloud& cloud, std::int64_t step, Device* device);
-// The largest squared distance of a row from a point; NaN where one is not finite.
+// Returns the largest squared distance of a row from the centre; NaN if a distance is not finite.
 double reach(const Cloud& cloud, const std::vector<double>& centre, Device* device);
 
-// The text that a device's compiler is given.
+// Returns the source of the kernels.
 const std::string& cloud_kernels();
 
 }  // namespace device

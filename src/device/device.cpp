@@ -13,7 +13,7 @@ namespace kernweave {
 namespace device {
 namespace {
 
-// Size of a block: one of few, which waste at most an eighth, so that a block that was given back serves many.
+// Rounds up to one of few sizes, which waste at most an eighth, so that a block that was given back can serve again.
 std::size_t rounded(std::size_t bytes) {
   std::size_t step = 256;
   while (step * 16 <= bytes) step *= 2;
@@ -82,7 +82,7 @@ Block Device::allocate(std::size_t bytes, const char* what) {
   return Block(this, at, size);
 }
 
-// Takes memory from the driver, for small blocks some at a time: it is as slow as all else that a small call waits for.
+// Takes memory from the driver, for small blocks several at a time: an allocation takes as long as a whole small call.
 Device::Pool::iterator Device::take(std::size_t size, const char* what) {
   constexpr std::size_t kSmallBytes = 1 << 18, kTogether = 16;
   std::size_t count = size <= kSmallBytes ? kTogether : 1;
@@ -109,7 +109,7 @@ void Device::make_room(Block* block, std::size_t bytes, const char* what) {
 
 void Device::give_back(Pointer at, std::size_t bytes) noexcept { pool_.emplace(bytes, at); }
 
-// Blocks that were taken together go back together.
+// Blocks that were allocated together are freed together.
 void Device::trim() {
   wait();
   const auto home = [&](Pointer at) { return std::prev(taken_.upper_bound(at)); };
@@ -201,7 +201,7 @@ Device& open(int number) {
 }
 
 // --- a thread for each number --------------------------------------------------------------------------------------
-// One source for all kernels of a header: compiled once a device, and kept with those of formulas.
+// One source for all kernels of a header, compiled once for each device and kept with the kernels of formulas.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// One GPU that has been opened: what it is, its memory, its stream; kernels of which a thread needs its number alone.
+// An open GPU: its properties, memory and stream; kernels in which each thread needs only its number.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -40,7 +40,7 @@ class Block {
   std::size_t bytes_ = 0;
 };
 
-// The functions of a module that has been loaded.
+// The functions of a loaded module.
 class Kernels {
  public:
   explicit Kernels(const void* image);
@@ -48,11 +48,11 @@ class Kernels {
   Kernels& operator=(const Kernels&) = delete;
   ~Kernels();
 
-  // Null where the module has none of this name.
+  // Returns null if the module has no function of this name.
   Function find(const char* name) const;
-  // Must be called before one of them is launched with so much shared memory.
+  // Must be called before a function is launched with so much shared memory.
   void allow_shared(const char* name, int shared_bytes) const;
-  // Blocks of so many threads that a multiprocessor works on at the same time.
+  // Returns the number of blocks of so many threads that a multiprocessor runs at the same time.
   int resident(const char* name, int threads, std::int64_t shared_bytes) const;
 
  private:
@@ -65,43 +65,43 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // Makes this device the one that the thread's calls are for. Must be called at the start of each piece of work.
+  // Makes this device current for the thread. Must be called at the start of each piece of work.
   void enter() const;
 
   Block allocate(std::size_t bytes, const char* what);
-  // Makes a block at least as large as that; what was in it is lost.
+  // Makes the block at least `bytes` large; its old content is lost.
   void make_room(Block* block, std::size_t bytes, const char* what);
-  // Gives blocks that nobody has back to the driver.
+  // Gives unused blocks back to the driver.
   void trim();
 
-  // `from` may be overwritten once this returns, unless it is staging().
+  // `from` may be overwritten after the call, unless it is staging().
   void upload(Pointer to, const void* from, std::size_t bytes);
-  // Waits until all is done.
+  // Waits until all work is done.
   void download(void* to, Pointer from, std::size_t bytes);
   void wait();
   // Waits after any failure: kernels may still use memory that is about to serve others.
   void wait_after_failure() noexcept;
-  // Memory of the host that transfers read faster: kStagingBytes, which may be written anew after wait().
+  // Returns host memory with fast transfers, of kStagingBytes; it may be overwritten after wait().
   char* staging() const { return staging_; }
   static constexpr std::size_t kStagingBytes = 1 << 20;
 
   void launch(Function function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z, unsigned threads,
               unsigned shared_bytes, const std::vector<char>& arguments);
 
-  // Compiled once for each source, unless many others have come since.
+  // Returns the kernels of a source. A source is compiled once, unless many others were compiled since.
   std::shared_ptr<const Kernels> kernels(const std::string& source);
-  // Says that a source will be asked for soon.
+  // Announces that a source will be needed soon.
   void expect(const std::string& source);
   // Returns the kernels of an image (device/nvrtc.hpp), which is loaded once.
   std::shared_ptr<const Kernels> kernels_of_image(const unsigned char* image);
 
-  // Bytes that nobody uses.
+  // Returns the bytes of free memory of the device.
   std::size_t free_memory();
-  // Bytes of the device.
+  // Returns the bytes of all memory of the device.
   std::size_t memory() const { return memory_; }
 
   int number() const { return number_; }
-  // All work is done in the order in which it was put there.
+  // The stream, in which work is done in the order of submission.
   Stream stream() const { return stream_; }
   int capability() const { return capability_; }
   int processors() const { return processors_; }
@@ -117,11 +117,11 @@ class Device {
   Stream stream_ = nullptr;
   std::size_t memory_ = 0;
   char* staging_ = nullptr;
-  Pool pool_;                             // blocks that nobody has, by their size
-  std::map<Pointer, std::size_t> taken_;  // from the driver, pieces of which are in the pool or in use
+  Pool pool_;                             // unused blocks by their size
+  std::map<Pointer, std::size_t> taken_;  // allocations of the driver, of which pieces are in the pool or in use
   struct Compiled {
     std::shared_ptr<Kernels> kernels;
-    long long used;  // when, counted in calls
+    long long used;  // the time of the last use, counted in calls
   };
   std::map<std::string, Compiled> kernels_;
   std::map<const unsigned char*, std::shared_ptr<Kernels>> images_;
@@ -136,12 +136,12 @@ std::vector<char> arguments_of(const Argument& argument) {
   return bytes;
 }
 
-// The device of this number, opened when first asked for.
+// Returns the device of this number, and opens it at the first call.
 Device& open(int number);
 
 // Counts the devices.
 int count();
-// For tests on machines with one: numbers beyond the last count from the first again, and open it once more.
+// For tests on machines with one device: numbers beyond the last wrap around, and open the same device once more.
 void pretend(int count);
 
 // Tells whether a parent process has opened a device. Contexts do not survive a fork: the child must not touch them.
@@ -153,17 +153,17 @@ bool gpu_is_lost();
 bool is_usable();
 
 // --- a thread for each number --------------------------------------------------------------------------------------
-// Kernels whose threads' work is a function of the thread's number alone: their text, and their launches.
+// Kernels in which a thread's work is a function of the thread's number alone: their source and their launches.
 
-// Kernels of these names, each of which calls the function of that name in one of our headers (kernweave/gpu/) with a
-// task of this type and the number of the thread.
+// Returns the source of kernels of these names. Each kernel calls the function of its name in one of our headers
+// (kernweave/gpu/) with a task of this type and the number of the thread.
 std::string text_for_each(const char* header, const char* task, const std::vector<const char*>& names);
 
-// Starts so many threads of a kernel of a text; a task is passed as its bytes.
+// Launches so many threads of a kernel of this source; a task is passed as its bytes.
 void launch_for_each(Device* device, const std::string& text, const char* kernel, long long count,
                      const std::vector<char>& task);
 
-// Starts a thread for each number that the task counts.
+// Launches one thread for each of the `count` numbers of the task.
 template <class Task>
 void launch_for_each(Device* device, const std::string& text, const char* kernel, const Task& task) {
   launch_for_each(device, text, kernel, task.count, arguments_of(task));

@@ -1,4 +1,4 @@
-// Opens the driver and asks it what is there.
+// Opens the driver, and asks it for devices and their properties.
 #include "device/driver.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const char* const kDriverLibrary = "nvcuda.dll";
 const char* const kDriverLibrary = "libcuda.so.1";
 #endif
 
-// Takes all functions; of one that has versions, the one that our declaration describes.
+// Looks up all functions; a function with versions in the version that we declare.
 bool fill(const Library& l, Driver* d) {
   return l.take("cuInit", &d->cuInit) && l.take("cuDriverGetVersion", &d->cuDriverGetVersion) &&
          l.take("cuDeviceGetCount", &d->cuDeviceGetCount) && l.take("cuDeviceGet", &d->cuDeviceGet) &&
@@ -107,8 +107,8 @@ int attribute(int which, DeviceId device) {
   return value;
 }
 
-// Errors after which every call fails until the process ends: those of a device that is gone or was reset (no context,
-// uncorrectable memory, a time limit of the display), and those that a kernel's bug causes.
+// Errors after which every call fails until the process ends: the device is gone or was reset (no context,
+// uncorrectable memory, a time limit of the display), or a kernel had a bug.
 bool is_gone(Status status) {
   constexpr Status kGone[] = {4, 46, 201, 214, 220, 702, 709, 999};
   return std::find(std::begin(kGone), std::end(kGone), status) != std::end(kGone);
@@ -125,11 +125,11 @@ void check(Status status, const char* doing) {
 }
 
 // --- probe ---------------------------------------------------------------------------------------------------------
-// The driver, the compiler and a first kernel are asked in turn.
+// The probe asks the driver, the compiler and a first kernel in turn.
 
 namespace {
 
-// A kernel whose threads write numbers that only running code can know. ahead_probe.cu has the same.
+// A kernel whose numbers only running code can know. ahead_probe.cu has the same kernel.
 const char* const kProbe =
     "extern \"C\" __global__ void probe(double* out) { out[threadIdx.x] = 3.0 * threadIdx.x + 1.0; }";
 constexpr unsigned kProbeThreads = 32;

@@ -1,4 +1,4 @@
-// The CUDA driver, opened when first asked for: our declarations of its functions, and the probe of a GPU.
+// The CUDA driver, opened at the first use: our declarations of its functions, and the probe of a GPU.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -14,7 +14,7 @@ using Context = struct ContextTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
 using Stream = struct StreamTag*;
-using Pointer = unsigned long long;  // to memory of the device
+using Pointer = unsigned long long;  // a pointer to memory of the device
 
 // CUresult
 constexpr Status kOutOfMemory = 2;
@@ -56,7 +56,7 @@ struct Driver {
   Status (*cuGetErrorString)(Status status, const char** text);
 };
 
-// The opened driver: all functions, or a sentence with the remedy.
+// The open driver: all functions, or a sentence that says how to fix the driver.
 struct Opened {
   const Driver* driver = nullptr;
   int devices = 0;
@@ -64,15 +64,15 @@ struct Opened {
   std::string why;
 };
 
-// Opens the driver once; later calls return what the first one found.
+// Opens the driver once; later calls return the result of the first call.
 const Opened& open_driver();
 // Tells whether open_driver() has been called.
 bool driver_is_open();
 
-// The driver, which must be there.
+// Returns the driver, which must be open.
 const Driver& driver();
 
-// Fails unless the status is success: with Fault::memory for lack of memory, else with what was being done.
+// Fails unless the status is success: with Fault::memory if memory is short, else with a message that has `doing`.
 void check(Status status, const char* doing);
 std::string status_text(Status status);
 
@@ -97,7 +97,7 @@ struct Report {
   std::string problem;               // empty: all is well
 };
 
-// The situation report. Starts the driver, and the first device to probe it.
+// Makes the situation report. Starts the driver, and opens the first device to probe it.
 Report report();
 
 }  // namespace device

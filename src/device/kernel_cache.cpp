@@ -1,5 +1,5 @@
-// Files of the cache: each holds the text it was compiled from, its image, and a checksum of both. The oldest are
-// removed when they are too many. The images that installation compiled.
+// Compiled kernels on disk, and images compiled at installation. Each file of the cache holds the source, its image and
+// a checksum of both. If there are too many files, the oldest are removed.
 #include "device/nvrtc.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::string packed(const std::string& text, const std::string& image) {
   return file + text + image;
 }
 
-// The image in a file, if it is whole and belongs to this text.
+// Returns the image in a file if the file is whole and belongs to this text.
 std::string unpacked(const std::string& file, const std::string& text) {
   const std::size_t magic = sizeof kMagic - 1;
   std::uint64_t numbers[3];
@@ -78,11 +78,11 @@ std::vector<Stored> all_stored() {
   std::vector<Stored> found;
   std::error_code failed;
   for (fs::directory_iterator at(cache().folder, failed), end; !failed && at != end; at.increment(failed)) {
-    std::error_code no_size, no_time;  // others may remove what we look at
+    std::error_code no_size, no_time;  // other processes may remove the file meanwhile
     const double bytes = static_cast<double>(at->file_size(no_size));
     const fs::file_time_type used = at->last_write_time(no_time);
     const bool ours =
-        at->path().filename().string().find(kSuffix) != std::string::npos;  // what was never finished, too
+        at->path().filename().string().find(kSuffix) != std::string::npos;  // also unfinished files
     if (!no_size && !no_time && ours) found.push_back({at->path(), used, bytes});
   }
   return found;
@@ -94,7 +94,7 @@ void make_room() {
   for (const Stored& f : files) bytes += f.bytes;
   if (bytes <= cache().most_bytes) return;
   std::sort(files.begin(), files.end(), [](const Stored& a, const Stored& b) { return a.used < b.used; });
-  constexpr double kLeft = 0.75;  // so that not every store has to look for room
+  constexpr double kLeft = 0.75;  // the share of the limit that is kept, so that not every store has to make room
   for (const Stored& f : files) {
     if (bytes <= kLeft * cache().most_bytes) return;
     std::error_code gone;
@@ -179,7 +179,7 @@ CacheReport cache_report() {
 }
 
 // --- images of the installation ------------------------------------------------------------------------------------
-// A fatbin is known by its first bytes.
+// A fatbin is recognised by its first bytes.
 
 const unsigned char* image_in(const unsigned char* bytes) {
   constexpr unsigned char kFatbin[] = {0x50, 0xed, 0x55, 0xba};

@@ -1,4 +1,4 @@
-// The compiler is searched for once; sources are compiled with no header in reach but ours.
+// The run-time compiler: searched for once; sources can include our headers only.
 #include "device/nvrtc.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ bool fill(const Library& l, Functions* f) {
          l.take("nvrtcGetPTX", &f->ptx) && l.take("nvrtcDestroyProgram", &f->destroy);
 }
 
-// Files to try: the one that the user names, else the toolkit of the environment, the loader's path, the usual place.
+// Lists the files to try: the user's choice, else the toolkit of the environment, the loader's path, the usual place.
 std::vector<std::string> candidates() {
 #ifdef _WIN32
   const std::vector<std::string> plain = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll"};
@@ -93,7 +93,7 @@ void check(Status status, const char* doing) {
   internal_check(status == 0, "NVRTC failed at ", doing, ": error ", status);
 }
 
-// A program of the compiler, destroyed whatever happens.
+// A program of the compiler, which is destroyed in any case.
 class Translation {
  public:
   explicit Translation(const std::string& source) {
@@ -126,7 +126,7 @@ class Translation {
   CompiledText program_ = nullptr;
 };
 
-// The newest architecture that the compiler knows and the device can run.
+// Returns the newest architecture that the compiler knows and the device can run.
 int nearest_capability(int capability) {
   int count = 0;
   check(functions.count_archs(&count), "counting architectures");
@@ -140,7 +140,7 @@ int nearest_capability(int capability) {
   return nearest;
 }
 
-// Hash of all headers that a source may include: other headers make other kernels. Read once.
+// Returns a hash of all headers that a source may include: other headers make other kernels. Read once.
 std::uint64_t headers_hash() {
   static const std::uint64_t found = [] {
     std::vector<std::string> files;
@@ -159,7 +159,7 @@ std::uint64_t headers_hash() {
   return found;
 }
 
-// Reads the image from the disk, or makes the image.
+// Reads the image from the disk, or compiles it.
 std::string image_of(const std::string& source, int capability) {
   user_check(compiler().found, Fault::no_device, compiler().why);
   const int nearest = nearest_capability(capability);
@@ -180,8 +180,8 @@ std::string image_of(const std::string& source, int capability) {
   return image;
 }
 
-// The compilations begun and not yet asked for. Only the calling thread looks at them. A child process begins anew: it
-// has none of its parent's threads, and nothing that waits for them.
+// The compilations that were begun and not yet asked for. Only the calling thread uses them. A child process begins
+// with an empty list: it has none of its parent's threads, so nothing may wait for them.
 using Begun = std::map<std::pair<int, std::string>, std::future<std::string>>;
 Begun& begun() {
   static Begun* all = nullptr;
@@ -223,7 +223,7 @@ void compile_ahead(const std::string& source, int capability) {
   begun().emplace(std::make_pair(capability, source), work->get_future());
   try {
     crew::start([work] { (*work)(); });
-  } catch (const std::exception&) {  // no thread is to be had: compile() does it when it is asked
+  } catch (const std::exception&) {  // no thread is available: compile() compiles later
     begun().erase({capability, source});
   }
 }

@@ -1,4 +1,4 @@
-// The run-time compiler NVRTC, opened when first asked for; kernels kept on disk; kernels compiled at installation.
+// The run-time compiler NVRTC, opened at the first use; kernels kept on disk; kernels compiled at installation.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,20 +11,20 @@ void set_header_folder(const std::string& folder);
 
 struct Compiler {
   bool found = false;
-  std::string file;  // the library taken
+  std::string file;  // the library that was opened
   int major = 0, minor = 0;
-  std::string why;  // not found: what is missing and how to get it
+  std::string why;  // if not found: the missing part and the remedy
 };
 
 const Compiler& compiler();
 
-// Image for a device of this capability (90 for 9.0): its machine code, or, where the compiler is older than the
-// device, code that the driver translates.
+// Returns the image for a device of this capability (90 for 9.0): its machine code, or, if the compiler is older than
+// the device, code that the driver translates.
 std::string compile(const std::string& source, int capability);
-// Begins to compile what will be asked for soon, on a thread of its own: kernels side by side take little longer than
-// one. compile() then waits for it.
+// Begins to compile a source that will be needed soon, on a thread of its own: several kernels in parallel take little
+// longer than one. compile() then waits for this thread.
 void compile_ahead(const std::string& source, int capability);
-// Waits for all that was begun: a compiler must not be at work when its library or the process ends.
+// Waits for all compilations that were begun: the compiler must not be at work when its library or the process ends.
 void finish_compiling();
 
 // --- images --------------------------------------------------------------------------------------------------------
@@ -34,31 +34,31 @@ void finish_compiling();
 // Returns the bytes if they are kernels, else null.
 const unsigned char* image_in(const unsigned char* bytes);
 
-// The image of ahead_probe.cu; null tells that nothing was compiled at installation.
+// Returns the image of ahead_probe.cu; null if no kernels were compiled at installation.
 const unsigned char* probe_image();
 
 // --- kernel_cache.cpp ----------------------------------------------------------------------------------------------
-// Compiled kernels on disk, unless the user wants none: any process may find what another has compiled. Threads that
-// compile side by side store side by side.
+// Compiled kernels on disk, unless the user turns the cache off: a process finds the kernels that another has compiled.
+// Threads that compile in parallel may store in parallel.
 
-// Sets the folder, where "" means no cache, and the bytes that it may take.
+// Sets the folder ("" for no cache) and the most bytes that the cache may take.
 void set_cache(const std::string& folder, double most_bytes);
 bool has_cache();
 
-// The image stored for this text; "" if there is none, or the file is damaged.
+// Returns the image stored for this text; "" if there is none, or the file is damaged.
 std::string recall(const std::string& text);
-// Stores an image. It is written beside its place and moved there, so that nobody ever reads half of it; where that
+// Stores an image. The file is written under another name and then renamed, so that nobody reads half of it. If that
 // fails, nothing is stored.
 void store(const std::string& text, const std::string& image);
 
-// A sentence for the user after the folder was made; "" all other times.
+// Returns a sentence for the user after the folder was made, else "".
 std::string news_of_cache();
 
-// Hash (FNV-1a) of a text, continued from h.
+// Returns the hash (FNV-1a) of a text, continued from h.
 std::uint64_t hash_of(const std::string& text, std::uint64_t h);
 
 struct CacheReport {
-  std::string folder;  // empty: there is none
+  std::string folder;  // empty if there is no cache
   int files = 0;
   double bytes = 0;
   bool writable = false;

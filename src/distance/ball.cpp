@@ -1,5 +1,5 @@
-// Rules on balls, each with the image of the centre, and no less than how far from it images of the ball can be; tables
-// on balls.
+// Computes operations and tables on balls: a result has the image of the centre, and a radius that is no less than the
+// distance of any other image from it.
 #include "distance/ball.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using Complex = Ball::Complex;
 using Mask = Ball::Mask;
 
-// Rounding of a computed value, relative, and absolute where numbers are subnormal.
+// The rounding error of a computed value: relative, and absolute for subnormal numbers.
 constexpr double kRounding = 1e-15, kSmallest = 1e-300;
 
 Ball made(Complex centre, double radius, const Ball& a, const Ball& b) {
@@ -31,7 +31,7 @@ Mask compared(const Ball& a, const Ball& b, bool always, bool never) {
   return always ? Mask::yes : never ? Mask::no : Mask::unknown;
 }
 
-// The branch cut of logarithm and root: does the ball keep away from real numbers that are not positive?
+// Tells whether the ball avoids the branch cut of logarithm and root: real numbers that are not positive.
 bool leaves_cut(const Ball& a) {
   return (a.centre.real() > 0 ? size_of(a.centre) : std::abs(a.centre.imag())) > a.radius;
 }
@@ -51,7 +51,7 @@ Ball rounded(const Ball& a) {
 Ball inverse(const Ball& a) {
   const double far = size_of(a.centre);
   if (!(far > a.radius)) return Ball::nowhere();
-  // One after the other: the product of large sizes has no number.
+  // Divides twice, since the product of two large sizes overflows.
   return made(1.0 / a.centre, a.radius / far / (far - a.radius), a);
 }
 
@@ -103,7 +103,7 @@ Ball nearest(const Ball& a) { return a.real ? Ball(a.centre, a.radius + 0.5, tru
 
 Ball exp(const Ball& a) {
   const Complex e = std::exp(a.centre);
-  // If e is too small for all of its digits, the rest may be far larger than e. The ball is then around 0.
+  // If e is too small to keep all its digits, other values may be far larger than e. The ball is then around 0.
   if (size_of(e) < kSmallest) return made(0, std::exp(a.centre.real() + a.radius), a);
   return made(e, size_of(e) * std::expm1(a.radius), a);
 }
@@ -115,7 +115,7 @@ Ball log(const Ball& a) {
   return made(std::log(a.centre), -std::log1p(-a.radius / size_of(a.centre)), a);
 }
 Ball log1p(const Ball& a) { return log(Ball(1.0) + a); }
-// The sum of two roots is no shorter than either.
+// Uses |sqrt(z) - sqrt(c)| = |z - c| / |sqrt(z) + sqrt(c)| and |sqrt(z) + sqrt(c)| >= |sqrt(c)|.
 Ball sqrt(const Ball& a) {
   if (a.real && a.least() >= 0) return rounded(Ball::between(std::sqrt(a.least()), std::sqrt(a.most())));
   if (!leaves_cut(a)) return Ball::nowhere();
@@ -142,8 +142,8 @@ Ball pow(const Ball& a, const Ball& b) {
 }
 
 // --- slopes ---------------------------------------------------------------------------------------------------------
-// Rules by the slope: an analytic function is off from its value at the centre by no more than the radius times the
-// largest size of its derivative on the ball. On intervals of real numbers, where it rises or falls, its ends will do.
+// Bounds by the derivative: on a ball, an analytic function differs from its value at the centre by at most the radius
+// times the largest |derivative|. On intervals of real numbers, a monotone function has its extremes at the ends.
 
 namespace {
 
@@ -159,22 +159,22 @@ Ball by_slope(Complex value, const Ball& slope, const Ball& a) {
   return by_slope(rounded({value, 0, false}), slope, a);
 }
 
-// Returns the ball of a function that rises from `least` to `most` and is not defined beyond.
+// Returns the ball of an increasing function that is defined from `least` to `most` only.
 template <class F>
 Ball rising(F f, const Ball& a, double least = -HUGE_VAL, double most = HUGE_VAL) {
   if (!a.known() || a.least() < least || a.most() > most) return Ball::nowhere();
   return rounded(Ball::between(f(a.least()), f(a.most())));
 }
 
-// The branch cuts of inverse sine and the like: does the ball keep away from real numbers of at least 1 in size?
+// Tells whether the ball avoids the branch cuts of inverse sine and similar functions: real x with |x| >= 1.
 bool leaves_real_ends(Complex centre, double radius) {
   const double beyond = std::max(0.0, 1 - std::abs(centre.real()));
   return std::hypot(beyond, centre.imag()) > radius;
 }
-// Tells whether the ball keeps away from the same branch cuts times i.
+// Tells whether the ball avoids the same branch cuts times i.
 bool leaves_imaginary_ends(const Ball& a) { return leaves_real_ends({a.centre.imag(), a.centre.real()}, a.radius); }
 
-// The error function at a number: near 0 by exp(-z^2) times a series whose terms know what they are off by.
+// Computes erf(z) near 0: exp(-z^2) times a series, with a bound of the rounding error of each term.
 Ball erf_near(Complex z) {
   const Complex square = z * z, e = std::exp(-square);
   const double size = std::norm(z);
@@ -184,14 +184,14 @@ Ball erf_near(Complex z) {
     sum += term;
     const double here = std::abs(term);
     off += (n + 2) * kTermOfRounding * here;
-    // Terms behind are less than half as large, one by one.
+    // Each later term is less than half as large as the term before it.
     if (2 * size < n && here < kTermOfRounding * kTermOfRounding) break;
     term *= 2.0 * square / (2 * n + 3.0);
   }
   const double scale = std::abs(e) * std::abs(z);
   return rounded({z * sum * e, scale * (2 * off + (size + 4) * kTermOfRounding * std::abs(sum)), false});
 }
-// Farther away, erfc(z) is no larger than exp(-z^2) where the real part is not negative.
+// Computes erf(z). Farther from 0, |erfc(z)| <= |exp(-z^2)| if Re z >= 0.
 Ball erf_at(Complex z) {
   constexpr double kNear = 5;
   if (z.real() < 0) return -erf_at(-z);
@@ -199,7 +199,7 @@ Ball erf_at(Complex z) {
   return rounded({1, exp(Ball(-z * z, kTermOfRounding * std::norm(z), false)).size(), false});
 }
 
-// log(1 + z) with all digits, however small z is.
+// Computes log(1 + z) with all digits, even if z is small.
 Complex log_behind_one(Complex z) {
   if (std::abs(z) > 0.5) return std::log(1.0 + z);
   return {std::log1p(z.real() * (2 + z.real()) + z.imag() * z.imag()) / 2, std::atan2(z.imag(), 1 + z.real())};
@@ -233,14 +233,14 @@ Ball atanh(const Ball& a) {
   if (!leaves_real_ends(a.centre, a.radius)) return Ball::nowhere();
   return by_slope(std::atanh(a.centre), inverse(Ball(1.0) - a * a), a);
 }
-// The logarithm of the real numbers below 1 is another on either side of them.
+// The branch cut, real numbers below 1, is in the branch cut of sqrt(a - 1).
 Ball acosh(const Ball& a) {
   if (a.real) return rising([](double x) { return std::acosh(x); }, a, 1);
   const Ball below = sqrt(a - Ball(1.0)), above = sqrt(a + Ball(1.0));
   return by_slope(std::acosh(a.centre), inverse(below * above), a);
 }
 
-// log(1 + exp(z)) in the strip where neither it nor z + log(1 + exp(-z)) has a cut, so that they are the same.
+// Computes log(1 + exp(z)) for |Im z| < pi: neither it nor z + log(1 + exp(-z)) has a cut there, so both are equal.
 Ball softplus(const Ball& a) {
   const auto value = [](auto x, double along) {
     return along > 0 ? x + log_behind_one(std::exp(-x)) : log_behind_one(std::exp(x));
@@ -264,14 +264,14 @@ Ball erfc(const Ball& a) {
   return smaller(rounded({0, exp(-(a * a)).size(), false}), other);
 }
 
-// The rows of ops.def on balls. What is no element-wise operation has no value there.
+// Returns an operation of ops.def on balls. An operation that is not element-wise has no bounds.
 BoundedFn bounded(Op op) {
   if (row(op).form == Form::elementwise) return on_lane<Ball>(op);
   return [](const Ball*) { return Ball::nowhere(); };
 }
 
 // --- tables ---------------------------------------------------------------------------------------------------------
-// Balls that hold the values of a table: by what is known of the function, or by the sizes of its coefficients.
+// Bounds the values of a table: by a known property of the function, or by the sizes of its coefficients.
 
 namespace {
 
@@ -279,7 +279,7 @@ int pole_of(const std::vector<double>& table, int order) {
   return static_cast<int>(table[static_cast<std::size_t>(radial::kHead * (1 + order) + radial::kPole)]);
 }
 
-// The least and the largest value of the rows between two numbers, by the sizes of their coefficients.
+// Bounds the values of the rows between two numbers by the sizes of their coefficients.
 Ball range_of_rows(const std::vector<double>& table, int order, double least, double most) {
   const auto place = radial::TableOrder<double>::of([&](int k) { return table[static_cast<std::size_t>(k)]; },
                                                static_cast<long long>(table.size()), order);
@@ -302,21 +302,21 @@ Ball range_of_rows(const std::vector<double>& table, int order, double least, do
 
 Ball bound_of_look_up(const std::vector<double>& table, int order, const Ball& square) {
   if (!square.known()) return Ball::nowhere();
-  // Squared distances are not negative, whatever rounding has made of the end of an interval.
+  // Squared distances are not negative, even if rounding has made the end of an interval negative.
   const double least = square.real ? std::max(square.least(), 0.0) : square.least();
   const bool infinite = pole_of(table, order) > 0 && least <= 0;
   if (least < 0 || infinite) return Ball::nowhere();
   switch (static_cast<TableBounds::Evidence>(static_cast<int>(table[0]))) {
     case TableBounds::mixture: {
-      // (-1)^k f^(k) is a mixture of Gaussians, too, and falls.
+      // The function (-1)^k f^(k) is a mixture of Gaussians, too, so it decreases.
       const double near = look_up(table, order, least);
       if (!square.real) return rounded({0, std::abs(near), false});
       const double far = look_up(table, order, std::max(square.most(), least));
       return rounded(Ball::between(std::min(near, far), std::max(near, far)));
     }
     case TableBounds::by_matern: {
-      // phi is the mean of exp(-z w) over a density whose logarithm has a derivative by nu with the variance
-      // trigamma(nu), so that |d phi / d nu|^2 <= trigamma(nu) phi(2 Re z); and z phi'(z) / nu is what s = 2 nu r adds.
+      // phi(z) is the mean of exp(-z w) over a density of w, whose logarithm has a derivative by nu of variance
+      // trigamma(nu): so |d phi / d nu|^2 <= trigamma(nu) phi(2 Re z). From s = 2 nu r comes the term z phi'(z) / nu.
       if (order > 0 || (pole_of(table, 3) > 0 && least <= 0)) return Ball::nowhere();
       const double by_density = std::sqrt(table[1] * std::max(0.0, look_up(table, 2, 2 * least)));
       const double by_distance = square.size() * std::abs(look_up(table, 3, least)) * table[2];

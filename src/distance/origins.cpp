@@ -1,5 +1,5 @@
-// Origins of values: parameters are numbers; what is linear in data is found by linear maps, products by the operations
-// that make them.
+// Finds the origins of values: numbers of parameters; sums of data by the linear maps of steps; products of data by the
+// operations that make them.
 #include "distance/origins.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-// Operands made of one matrix have its numbers, or copies of them where it is of integers.
+// Tells whether operands have the same numbers: operands of one matrix share its numbers, or have copies of integers.
 bool have_same_numbers(const View& a, const View& b) {
   if (a.data == b.data) return true;
   return !a.sparse() && !b.sparse() && a.rows == b.rows && a.columns == b.columns &&
@@ -63,7 +63,7 @@ std::string Origins::name_of(const Ref& ref) const {
   return "a formula of " + all;
 }
 
-// The first of the operands that have the same numbers.
+// Returns the first operand that has the same numbers.
 Ref Origins::first_known(const Ref& ref) const {
   if (ref.from != Ref::From::variable) return ref;
   const auto axis = [&](int variable) { return plan_.variables[static_cast<std::size_t>(variable)].axis; };
@@ -85,7 +85,7 @@ std::vector<double> Origins::numbers(const Ref& ref) const {
 
 // --- sums of data ---
 
-// None where a map would take too much work to find.
+// Returns nothing if a map would take too much work to find.
 std::optional<std::vector<bool>> Origins::linear(const Step& step) const {
   constexpr double kMostWork = 1e8;
   std::vector<bool> fixed;
@@ -144,7 +144,7 @@ std::optional<Combinations> Origins::combination_of(const Step& step, int depth)
 
 // --- products of data ---
 
-// A product of too many factors is one factor itself.
+// Returns a product of data; a product of too many factors counts as one factor.
 RadialProduct Origins::factors(const Ref& ref, int depth) {
   constexpr int kDeepest = 32;
   constexpr std::size_t kMostFactors = 8;
@@ -160,7 +160,7 @@ RadialProduct Origins::factors(const Ref& ref, int depth) {
   if (step) factors_[ref.index] = found;
   return found;
 }
-// A product without factors stands for an operation that makes none.
+// Returns a product without factors if the operation makes no product.
 RadialProduct Origins::factors_of(const Step& step, int depth) {
   const OpRow& r = row(step.op);
   if (r.multiplies()) {
@@ -178,7 +178,7 @@ RadialProduct Origins::factors_of(const Step& step, int depth) {
 }
 
 // --- difference -----------------------------------------------------------------------------------------------------
-// Finds the difference of points in a formula's values. A common factor stays outside: x s - y s is s times x - y.
+// Finds the difference of points in a formula's values. A common factor stays outside: x s - y s = s (x - y).
 
 namespace {
 
@@ -191,7 +191,7 @@ Combination divided(Combination m, double by) {
   return m;
 }
 
-// The order of atoms, in which components meet them.
+// The atoms in the order in which components meet them.
 struct AtomOrder {
   std::map<Atom, int> places;
   std::vector<Atom> atoms;
@@ -229,8 +229,8 @@ std::optional<Polynomials> PointDifference::of(const Combinations& value) {
   return out;
 }
 
-// Each atom of rows has one of columns that is multiplied by the opposite wherever it stands. Not where that would be
-// more components than the value has, of which some would not count.
+// Finds a difference if each row atom has a column atom with the opposite coefficient in every component. Returns
+// nothing if it would have more components than the value, since some of them would not count.
 std::optional<Polynomials> PointDifference::of_same_on_both(const Combinations& value) {
   AtomOrder rows, columns;
   for (const Combination& m : value) {

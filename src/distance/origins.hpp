@@ -17,9 +17,9 @@ namespace kernweave {
 namespace distance {
 
 // --- difference -----------------------------------------------------------------------------------------------------
-// The difference of a row's point and a column's, component by component: which data of either side it is made of.
+// The difference of a row's and a column's point, component by component, and the data that make up each component.
 
-// One component of data, or of what a step has made of one side's data.
+// A component of data, or of a step's value that depends on the data of one side.
 struct Atom {
   Ref ref;
   int component;
@@ -31,25 +31,25 @@ struct Atom {
   std::tuple<int, int, int> key() const { return {static_cast<int>(ref.from), ref.index, component}; }
 };
 
-// A sum of atoms of rows and of columns, each times a number, and of a number.
+// The sum of a constant and of atoms of rows and columns, each times a number.
 struct Combination {
   std::map<Atom, double> rows, columns;
   double constant = 0;
 
   void add(const Combination& other, double times);
 };
-// A value's components; one stands for all of the same.
+// The components of a value; if all are equal, one stands for all.
 using Combinations = std::vector<Combination>;
 
 class PointDifference {
  public:
-  // Components met so far: sums of rows' atoms less sums of columns'. The constant belongs to the row.
+  // The components found so far: sums of row atoms minus sums of column atoms. The constant belongs to the row.
   const std::vector<Combination>& components() const { return components_; }
 
-  // A value as polynomials of degree 1 in components of the difference, to which new ones are added. None where one of
-  // its components has no data of rows, or none of columns.
+  // Returns a value as polynomials of degree 1 in components of the difference, and adds new components. Returns
+  // nothing if a component of the value has no data of rows, or no data of columns.
   std::optional<Polynomials> of(const Combinations& value);
-  // The number of the component that is just this atom less that one.
+  // Returns the number of the component that equals `row` - `column`.
   std::optional<int> find(const Atom& row, const Atom& column) const;
 
  private:
@@ -63,7 +63,7 @@ class PointDifference {
 
 class Origins {
  public:
-  // An evaluator that has run the steps of parameters already.
+  // Takes an evaluator that has already run the steps of parameters.
   Origins(const Plan& plan, const std::vector<View>& data, const Evaluator& evaluator)
       : plan_(plan), program_(plan.variants.back().program), data_(data), evaluator_(evaluator) {}
 
@@ -73,15 +73,15 @@ class Origins {
   // Returns the name of a value in an error: the data in the value.
   std::string name_of(const Ref& ref) const;
 
-  // The numbers of a parameter.
+  // Returns the numbers of a parameter.
   std::vector<double> numbers(const Ref& ref) const;
-  // A value as sums of atoms of both sides. One side's value that is no such sum is an atom itself; of others there is
-  // none.
+  // Returns a value as sums of atoms of both sides. A value of one side that is no sum of atoms is an atom itself; for
+  // another value, returns nothing.
   std::optional<Combinations> combination(const Ref& ref, int depth = 0);
-  // One side's value as a product of data, so that the same factor is found again in other values.
+  // Returns a value of one side as a product of data, so that the same factor is found again in other values.
   RadialProduct factors(const Ref& ref, int depth = 0);
 
-  // The arguments that a step is linear in, all others being parameters, and its map of one of these.
+  // Return the arguments in which a step is linear if all others are parameters, and the linear map of an argument.
   std::optional<std::vector<bool>> linear(const Step& step) const;
   LinearMap map(const Step& step, std::size_t argument) const;
 
@@ -95,7 +95,7 @@ class Origins {
   const Program& program_;
   const std::vector<View>& data_;
   const Evaluator& evaluator_;
-  std::map<int, std::optional<Combinations>> combinations_;  // by slots, as factors are
+  std::map<int, std::optional<Combinations>> combinations_;  // by slot; factors_, too
   std::map<int, RadialProduct> factors_;
 };
 

@@ -1,4 +1,4 @@
-// Sums and products of polynomials, term by term; axes of a squared distance.
+// Computes sums and products of polynomials, term by term, and the axes of a squared distance.
 #include "distance/polynomial.hpp"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-constexpr double kSameRatio = 1e-12;  // of numbers that are another's times one number, up to rounding
+constexpr double kSameRatio = 1e-12;  // relative difference of ratios that are equal up to rounding
 
-// The formula may multiply in another order, in which nothing is too large or too small.
+// Returns a b. Fails on overflow or underflow, since the formula may multiply in another order, without them.
 double exact_enough(double a, double b) {
   const double product = a * b;
   const bool is_known = a == 0 || b == 0 || !std::isfinite(a) || !std::isfinite(b) || std::isnormal(product);
@@ -114,15 +114,15 @@ std::optional<double> ratio(const Polynomials& a, const Polynomials& b) {
 }
 
 // --- principal axes -------------------------------------------------------------------------------------------------
-// A distance that is no sum of squares of components has the root of Cholesky; squares of other directions rotate it.
+// A distance that is no sum of squares of components has axes by a Cholesky root; other squares may rotate the axes.
 
 namespace {
 
-constexpr double kNumberOfRounding = 1e-12;  // of a number, beside those that it is made of
-constexpr double kLastDigits = 4e-15;  // that numbers of a singular metric may be off by; more is felt by long points
-constexpr std::size_t kLargest = 64;   // rows of a matrix that is looked at
+constexpr double kNumberOfRounding = 1e-12;  // rounding error of a difference, relative to the sizes of its terms
+constexpr double kLastDigits = 4e-15;  // rounding of a pivot of a singular metric; a larger one matters for long points
+constexpr std::size_t kLargest = 64;   // the most rows of a matrix
 
-// Jacobi's rotations: makes a symmetric matrix diagonal, and returns the rows that it is rotated by.
+// Diagonalises a symmetric matrix by Jacobi rotations; returns the rotation, whose rows are the axes.
 SquareMatrix axes_of(SquareMatrix a) {
   constexpr int kSweeps = 60;
   const std::size_t n = a.rows();
@@ -181,13 +181,13 @@ void PrincipalAxes::fill_with_scales(const Polynomial& square) {
   }
 }
 
-// The entry of two components in a symmetric matrix.
+// Returns the entry of two components in the symmetric matrix of a polynomial of degree 2.
 double PrincipalAxes::across(const Polynomial& one, std::size_t a, std::size_t b) const {
   const double number = one.coefficient({components_[std::min(a, b)], components_[std::max(a, b)]});
   return a == b ? number : number / 2;
 }
 
-// A singular metric: in a direction in which all points are one, the root is 0.
+// Computes the Cholesky root. If the metric is singular, the root is 0 in a direction in which all points coincide.
 void PrincipalAxes::fill_with_roots(const Polynomial& square) {
   const std::size_t n = components_.size();
   if (n > kLargest) throw NotRadial{sentence("its metric is a matrix of more than ", kLargest, " components")};
@@ -246,7 +246,7 @@ void PrincipalAxes::check_known(const Polynomials& value) const {
     }
 }
 
-// The row times the inverse of the axes' matrix, which has nothing below its diagonal.
+// Returns the row times the inverse of the axes' matrix, which is upper triangular.
 std::vector<double> PrincipalAxes::solved(std::vector<double> row) const {
   for (std::size_t c = 0; c < row.size(); ++c) {
     double size = std::abs(row[c]);
@@ -262,7 +262,7 @@ std::vector<double> PrincipalAxes::solved(std::vector<double> row) const {
   return row;
 }
 
-// The symmetric matrix of a polynomial of degree 2.
+// Returns the symmetric matrix of a polynomial of degree 2 along the axes.
 SquareMatrix PrincipalAxes::seen_from_axes(const Polynomial& one) const {
   const std::size_t n = components_.size();
   SquareMatrix half(n), whole(n);
@@ -301,7 +301,7 @@ std::vector<double> PrincipalAxes::numbers_of(const Polynomials& value, int degr
   return out;
 }
 
-// Any one polynomial of degree 2 has axes of its own.
+// Rotates the axes so that each polynomial is a sum of squares. One polynomial of degree 2 always has axes of its own.
 std::vector<double> PrincipalAxes::along_common_axes(const Polynomials& value) {
   const std::size_t n = components_.size();
   if (n > kLargest) throw NotRadial{"it has squares of too many components"};

@@ -1,5 +1,5 @@
-// Polynomials of the components of a difference, whose terms all have one degree, and the axes along which a squared
-// distance, such a polynomial, is a plain sum of squares.
+// Homogeneous polynomials of the components of a difference; and the axes along which a squared distance, a polynomial
+// of degree 2, is a sum of squares.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -11,12 +11,12 @@ namespace distance {
 
 class Polynomial {
  public:
-  // The components that a term multiplies, in ascending order: a square is the same one twice.
+  // The components that a term multiplies, in ascending order; a square has its component twice.
   using Powers = std::vector<int>;
 
   static Polynomial number(double x) { return Polynomial(Powers(), x); }
   static Polynomial component(int which, double times) { return Polynomial(Powers(1, which), times); }
-  Polynomial() = default;  // no terms: nothing, whatever the degree
+  Polynomial() = default;  // no terms: zero, of any degree
 
   const std::map<Powers, double>& terms() const { return terms_; }
   bool is_nothing() const { return terms_.empty(); }
@@ -38,7 +38,7 @@ class Polynomial {
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b);
 
-// A value's components; one stands for all of the same.
+// The components of a value; if all are equal, one stands for all.
 using Polynomials = std::vector<Polynomial>;
 
 template <class T>
@@ -48,13 +48,13 @@ const T& of_component(const std::vector<T>& all, std::size_t component) {
 Polynomials operator*(const Polynomials& a, const Polynomials& b);
 Polynomials operator*(const Polynomials& a, double number);
 Polynomials operator+(const Polynomials& a, const Polynomials& b);
-// The degree of those that have terms; 0 where none has.
+// Returns the degree of the polynomials that have terms; 0 if none has terms.
 int degree_of(const Polynomials& all);
 bool is_zero(const Polynomials& all);
 // Counts the products of terms that a product takes.
 double work_of_product(const Polynomials& a, const Polynomials& b);
 
-// The number that `b` is multiplied by to be `a`, up to rounding; none where there is no such number.
+// Returns the number x with a = x b, up to rounding; nothing if there is no such number.
 std::optional<double> ratio(const Polynomials& a, const Polynomials& b);
 
 // A small square matrix of numbers.
@@ -70,7 +70,7 @@ class SquareMatrix {
   std::vector<double> numbers_;
 };
 
-// a b, or a b' with the second one transposed.
+// Returns a b, or, if `transposed`, a b' with the transpose of b.
 inline SquareMatrix product(const SquareMatrix& a, const SquareMatrix& b, bool transposed = false) {
   const std::size_t n = a.rows();
   SquareMatrix out(n);
@@ -81,21 +81,21 @@ inline SquareMatrix product(const SquareMatrix& a, const SquareMatrix& b, bool t
 }
 
 // --- principal axes -------------------------------------------------------------------------------------------------
-// The axes of a squared distance, along which it is a plain sum of squares, and polynomials along these.
+// The axes along which a squared distance is a sum of squares, and polynomials along these axes.
 
 class PrincipalAxes {
  public:
-  // Finds the axes of a squared distance, a polynomial of degree 2 that must be nowhere negative.
+  // Finds the axes of a squared distance, a polynomial of degree 2 that must not be negative anywhere.
   explicit PrincipalAxes(const Polynomial& square);
 
   int width() const { return static_cast<int>(components_.size()); }
   // The components of the difference that the distance depends on, in order.
   const std::vector<int>& components() const { return components_; }
 
-  // Polynomials of one degree q as sums over the axes of a number times the q-th power of the component along each:
-  // these numbers, of one polynomial after the other. The axes may be rotated for that; where none fit, it is refused.
+  // Writes each polynomial of degree q as a sum over axes d of n_d z_d^q, with the component z_d along axis d. Returns
+  // the numbers n_d of one polynomial after the other. May rotate the axes; fails if no axes fit.
   std::vector<double> numbers_of(const Polynomials& value, int degree);
-  // Tells whether a point is the same along the axes. If not, move() takes it there, by components of the distance.
+  // Tells whether points are the same along the axes. If not, move() takes a point of the distance's components there.
   bool is_plain() const;
   void move(double* point) const;
 
@@ -111,7 +111,7 @@ class PrincipalAxes {
   SquareMatrix matrix() const;
 
   std::vector<int> components_;
-  std::vector<double> scales_;  // one for each component, where no axes are rotated
+  std::vector<double> scales_;  // one for each component, if axes are not rotated
   SquareMatrix onto_;           // else the matrix that takes a point to the axes
 };
 

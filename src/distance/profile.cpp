@@ -1,4 +1,4 @@
-// A profile runs its steps, one after the other, each through the functions that its row gave to the table.
+// Runs the steps of a profile one after the other, by the functions in the table's row of each operation.
 #include "distance/profile.hpp"
 
 #include <algorithm>
@@ -101,22 +101,22 @@ const OpRow* Profile::without_ball(const std::vector<Ball>& squares) const {
 }
 
 // --- bounds ---------------------------------------------------------------------------------------------------------
-// Regions are cut into cells, each bounded by one ball; cells that are not tight enough are halved.
+// Cuts regions into cells, each bounded by one ball, and halves cells whose bound is not tight enough.
 
 namespace {
 
 using Complex = Ball::Complex;
 
 constexpr double kNothing = std::numeric_limits<double>::infinity();
-// The most halvings of a domain of squared distances, of one without any bound so far, of a cell; of all of a domain
-// together. Bounds are tight before, unless something is singular.
+// The largest depth of halvings: of squared distances, of squared distances without a finite bound, and of a cell; and
+// the most halvings of a domain in all. Bounds are tight earlier, unless the profile is singular.
 constexpr int kHalvings = 18, kHalvingsInTheDark = 8, kHalvingsOfCell = 9, kMostHalvings = 2000;
 constexpr double kTight = 1.25, kTightOfCell = 3;
-constexpr int kCells = 8;  // of the half turn, to begin with
+constexpr int kCells = 8;  // the first cells of the half turn
 constexpr double kPoleOfRounding = 1e-14;
 constexpr int kSamples = 4096;
 
-// `left`: how many halvings of the whole domain there may be yet.
+// Bounds |k|. `left` is the number of halvings that remain for the whole domain.
 double largest(const Profile& k, double least, double most, double enough, int depth, int* left) {
   const double bound = k.over(Ball::between(least, most)).size();
   if (bound <= enough || depth >= kHalvings || (bound == kNothing && depth >= kHalvingsInTheDark)) return bound;
@@ -126,13 +126,13 @@ double largest(const Profile& k, double least, double most, double enough, int d
   return below == kNothing ? below : std::max(below, largest(k, middle, most, enough, depth + 1, left));
 }
 
-// Part of an ellipse around a domain: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0
-// to a1; beside it c from c0 to c1.
+// Part of an ellipse around a domain: z = middle + half (u + 1 / u) / 2 with |u| from t0 to t1 and the angle from a0 to
+// a1; and c from c0 to c1.
 struct EllipseCell {
   double t0, t1, a0, a1, c0, c1;
 };
 
-// The goal of a bound: values up to `enough` need no tighter one, and more than `too_much` counts as infinite.
+// The goal of a bound: a bound up to `enough` need not be tighter, and a bound above `too_much` counts as infinite.
 struct BoundGoal {
   double enough, too_much;
 };
@@ -159,7 +159,7 @@ double largest_in(const Profile& k, const SeriesDomain& s, const EllipseCell& ce
   return first == kNothing ? first : std::max(first, largest_in(k, s, other, sought, depth - 1));
 }
 
-// A value that |k| has on the ellipse, so that no bound is less, at little cost.
+// Returns the largest |k| of samples on the ellipse: a cheap lower limit of all bounds.
 double sampled_on_ellipse(const Profile& k, const SeriesDomain& s, double rho) {
   double most = 0;
   for (int part = 0; part <= kCells; ++part) {
@@ -169,8 +169,8 @@ double sampled_on_ellipse(const Profile& k, const SeriesDomain& s, double rho) {
   return most;
 }
 
-// Bounds k on the filled ellipse by its upper half: k is real on real numbers. The search begins at the left, where
-// distances are small, and formulas large or not analytic.
+// Bounds k on the filled ellipse by its upper half, since k is real on real numbers. The search begins at the left,
+// where distances are small, and formulas are large or not analytic.
 double largest_on_ellipse(const Profile& k, const SeriesDomain& s, double rho, const BoundGoal& sought) {
   double most = 0;
   for (int part = kCells; part-- > 0 && most < kNothing;) {
@@ -196,7 +196,7 @@ double largest_found(const Profile& k, double least, double most, int power) {
     if (std::isfinite(size)) found = std::max(found, size);
   };
   for (int i = 0; i <= kSamples; ++i) look(least + (most - least) * i / kSamples);
-  for (int i = 1; i <= kSamples && found < kSmallestScale; ++i)  // what there is at small distances alone
+  for (int i = 1; i <= kSamples && found < kSmallestScale; ++i)  // finds values at small distances alone
     look(least + (most - least) * std::exp2(-64.0 * i / kSamples));
   return found;
 }
@@ -240,11 +240,11 @@ double largest(const Profile& k, double least, double most, double enough) {
   return largest(k, least, most, enough, 0, &left);
 }
 
-// The ellipse is the smallest one that promises enough by samples, or the one that promises most; smaller ones, whose
-// bounds are tighter, where that does not hold what it promised.
+// Takes the smallest ellipse whose samples promise an error up to `goal`, or else the ellipse with the least promised
+// error. While the bound is larger than `goal`, takes smaller ellipses, whose bounds are tighter.
 double interpolation_error(const Profile& k, const SeriesDomain& s, int points, double goal, double allowed) {
   constexpr std::array<double, 11> kRhos{1.25, 1.5, 1.8, 2.1, 2.3, 2.6, 3.0, 3.7, 5.0, 7.0, 10.0};
-  constexpr double kSlack = 4;  // what bounds of cells are larger than samples by, or less
+  constexpr double kSlack = 4;  // bounds of cells are at most this factor larger than samples
   const auto times = [&](std::size_t e) { return 4 * std::pow(kRhos[e], 1 - points) / (kRhos[e] - 1); };
   std::vector<double> promised;
   std::size_t chosen = 0;

@@ -1,5 +1,5 @@
-// A formula of one number, the squared distance of two points: its value, a bound of it on balls, how large it can be,
-// and how far its Chebyshev series can be off.
+// A profile, the formula of one number, the squared distance of two points: its values, its bounds on balls, its
+// largest value, and the error of its Chebyshev series.
 #pragma once
 #include <array>
 #include <memory>
@@ -13,21 +13,21 @@ namespace distance {
 
 class Profile {
  public:
-  static constexpr int kMostPlaces = 96;  // of values that are there at once
-  static constexpr int kFewPlaces = 16;   // enough for most formulas that somebody writes, and quicker
+  static constexpr int kMostPlaces = 96;  // the most values that exist at once
+  static constexpr int kFewPlaces = 16;   // enough for most formulas, and faster
 
-  // Each adds a value and returns its place; place 0 is the squared distance.
+  // Add a value and return its place; place 0 is the squared distance.
   int add_number(double number);
   int add_step(Op op, const std::vector<int>& in);
-  // One order of a table, looked up at the value of a place.
+  // Adds the look-up of one order of a table at the value of a place.
   int add_look_up(Op op, int in, std::vector<double> table, int order);
   bool full() const { return places() >= kMostPlaces; }
   void end_with(int place) { result_ = place; }
 
-  // The formula as R writes it, of `s`.
+  // Returns the formula as R writes it, with the squared distance `s`.
   std::string text() const;
-  // The first operation that has no value on any of these balls of squared distances though its arguments have; a null
-  // pointer where each operation has one.
+  // Returns the first operation that has no bound on any of these balls of squared distances though its arguments have
+  // bounds; null if there is no such operation.
   const OpRow* without_ball(const std::vector<Ball>& squares) const;
 
   double at(double square) const;
@@ -39,7 +39,7 @@ class Profile {
     Lane (*value)(const Lane* in);
     BoundedFn bounded;
     std::array<int, 3> in;
-    std::shared_ptr<const std::vector<double>> table{};  // of a step that looks numbers up
+    std::shared_ptr<const std::vector<double>> table{};  // the table of a step that looks up numbers
     int order = 0;
 
     int arity() const { return table ? 1 : row(op).arity; }
@@ -47,7 +47,7 @@ class Profile {
     Ball over(const Ball* in) const;
   };
   int places() const { return 1 + static_cast<int>(numbers_.size() + steps_.size()); }
-  // The result in a lane: `number` makes its values of numbers, `apply` of steps and their arguments.
+  // Computes the result in a lane: `number` converts a number to the lane, `apply` applies a step to its arguments.
   template <class L, class Number, class Apply>
   L run(L square, Number number, Apply apply) const;
   template <int kPlaces, class L, class Number, class Apply>
@@ -66,29 +66,29 @@ class Profile {
 struct DistanceRange {
   double least = 0, most = 0;
 
-  // One more component: the boxes reach from `least` to `most` along it.
+  // Adds a component, along which each box reaches from its `least` to its `most`.
   void add(double least_of_one, double most_of_one, double least_of_other, double most_of_other);
 };
 
-// A largest value below this one counts as 0: it has no digits to spare.
+// A largest value below this number counts as 0, since it has no digits to spare.
 constexpr double kSmallestScale = 1e-290;
 // The largest finite |k| that samples find at squared distances from `least` to `most`; with a power, the largest |k|
 // times the distance to that power.
 double largest_found(const Profile& k, double least, double most, int power = 0);
 
-// May values of points in a cube of this width be far off once the points are rounded to float32? They are where the
-// formula is infinite at distance 0, jumps, or turns with the difference. `scale` is its largest value.
+// Tells whether values may be far off if points in a cube of this width are rounded to float32, since the formula is
+// infinite at distance 0, jumps, or turns with the difference. `scale` is its largest value.
 bool is_rough(const Profile& k, double width, int power, double scale);
 
-// Says why there is no series at such distances: a clause about the operation that has none, or an empty text.
+// Returns the reason why there is no series at these distances: a clause about an operation without one, or empty text.
 std::string why_no_series(const Profile& k, double least, double most);
 
-// A bound of |k| on squared distances from `least` to `most`, no tighter than `enough` asks for.
+// Returns a bound of |k| on squared distances from `least` to `most`; a bound up to `enough` is not made tighter.
 double largest(const Profile& k, double least, double most, double enough);
 
-// A bound of what interpolation of z -> k(z^2 + c) in `points` Chebyshev points is off by, for z no farther than `half`
-// from `middle` and c from `c_least` to `c_most`. It is no tighter than `goal` asks for, and infinite where nothing
-// could be shown, or nothing as small as `allowed`.
+// Returns a bound of the interpolation error of z -> k(z^2 + c) in `points` Chebyshev points, for |z - middle| <= half
+// and c from `c_least` to `c_most`. A bound up to `goal` is not made tighter. The bound is infinite if no bound is
+// found, or none up to `allowed`.
 struct SeriesDomain {
   double middle, half, c_least, c_most;
 };

@@ -1,4 +1,4 @@
-// Finds the radial form of a formula. Every way from points to the value goes through one squared distance, which is
+// Finds the radial form of a formula. All paths from the points to the value go through one squared distance, which is
 // found in the steps of the plan.
 #include "distance/radial_form.hpp"
 
@@ -64,7 +64,7 @@ class RadialRecogniser {
     return square;
   }
 
-  // The points of a side: for each component a sum of atoms and a constant; and their factors.
+  // The points of a side, each component as a sum of atoms times numbers; and the factors of the side.
   struct PointSums {
     Region region;
     std::vector<std::vector<std::pair<Atom, double>>> sums;
@@ -73,7 +73,7 @@ class RadialRecogniser {
   void take_sides(std::int64_t rows, std::int64_t columns, const PointDifference& difference, const PrincipalAxes& axes,
                   const RadialProduct& whole, RadialForm* form) const {
     PointSums of_rows{Region::row, {}, &whole.rows}, of_columns{Region::column, {}, &whole.columns};
-    std::vector<double> shifts;  // of rows
+    std::vector<double> shifts;  // constants of rows
     for (const int k : axes.components()) {
       const Combination& one = difference.components()[static_cast<std::size_t>(k)];
       of_rows.sums.emplace_back(one.rows.begin(), one.rows.end());
@@ -106,7 +106,7 @@ class RadialRecogniser {
     if (!stay) put_along(axes, shifts, form);
   }
 
-  // Data that are read along an axis itself, not by row numbers.
+  // Returns the data that are read along an axis directly, not by row numbers.
   std::vector<NamedData> data_along(Axis axis, std::int64_t count) const {
     std::vector<NamedData> out;
     for (std::size_t k = 0; k < data_.size(); ++k) {
@@ -143,7 +143,7 @@ class RadialRecogniser {
     return out;
   }
 
-  // Tells whether the sums are the points' components as they are.
+  // Tells whether each sum is one column of data as it is, and the columns are contiguous.
   static bool lie_together(const ColumnSums& sums, std::int64_t count) {
     for (std::size_t d = 0; d < sums.size(); ++d) {
       if (sums[d].size() != 1) return false;
@@ -191,7 +191,7 @@ class RadialRecogniser {
     return out;
   }
 
-  // f(point, the evaluator when the steps of its side have run for it).
+  // Calls f(point, evaluator) for each point, after the evaluator has run the steps of its side.
   template <class F>
   void each_point(Region region, std::int64_t count, const Evaluator& evaluator, F f) const {
     arrays::each_piece(workers_, count, [&](Index, Index first, Index last) {
@@ -208,8 +208,8 @@ class RadialRecogniser {
   static bool is_moved(const std::vector<double>& shifts) {
     return std::any_of(shifts.begin(), shifts.end(), [](double shift) { return shift != 0; });
   }
-  // Points come nearer to 0 before they are shifted, scaled or turned: far from it, rounding would take the digits that
-  // tell them apart.
+  // Moves points nearer to 0 before they are shifted, scaled or rotated: far from 0, rounding would remove the digits
+  // in which they differ.
   void put_along(const PrincipalAxes& axes, const std::vector<double>& shifts, RadialForm* form) const {
     std::vector<Side*> sides = {&form->rows};
     if (form->columns.points != form->rows.points) sides.push_back(&form->columns);
@@ -281,12 +281,12 @@ bool falls_between_same(const RadialForm& form, const arrays::Workers& workers) 
 }
 
 // --- negligible ----------------------------------------------------------------------------------------------------
-// Each doubling of the squared distance is cut into halves, so that what ends at a distance that is small beside the
-// largest one is found as well as what does not.
+// Cuts each doubling of the squared distance into halves, so that the ends of ranges are found at small distances as
+// well as at the largest distance.
 
 namespace {
 
-// Below the last doubling is one range. An end is missed by no more than a thousandth.
+// Distances below the last doubling are one range. The error of an end is at most a thousandth.
 constexpr int kDoublings = 160, kHalvingsOfLook = 10;
 
 }  // namespace

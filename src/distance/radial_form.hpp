@@ -1,5 +1,5 @@
-// A radial formula, one of a squared distance: points, the profile (a formula of that distance alone), and factors of
-// rows and columns.
+// A radial formula, a formula of a squared distance: its points, its profile (a formula of the squared distance alone),
+// and its factors of rows and columns.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,44 +15,44 @@
 namespace kernweave {
 namespace distance {
 
-// The formula of a pair is the profile at its squared distance, where there is a power times each component of the
-// difference to that power. Each component of the formula is a sum of these D values times its `numbers`, times the
-// factors of the row and of the column.
+// A component of the formula is a b k(s) sum_d n_d (x_d - y_d)^power, with the factors a of the row and b of the
+// column, the profile k at the squared distance s of the points x and y, and `numbers` n. Without a power, the sum is
+// one number.
 struct RadialForm {
   int width = 0;         // components of the points
-  int components = 1;    // of the formula
-  bool adds_up = false;  // is it the sum of these, whose factors of rows differ?
+  int components = 1;    // components of the formula
+  bool adds_up = false;  // is it the sum of its components, whose factors of rows differ?
   Side rows, columns;
   Profile profile;
   int power = 0;
-  // One for each component of the formula; with a power, one for each component of the points.
+  // A number for each component of the formula; with a power, each has a number for each component of the points.
   std::vector<double> numbers = {1};
 };
 
-// Recognises a radial form in the plan of a formula as it is written. The verdict says why it is none.
+// Recognises a radial form in the plan of a formula as it is written. The verdict says why there is none.
 Verdict recognise_radial(const Plan& plan, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
                    const arrays::Workers& workers, RadialForm* form);
 
-// Tells whether the points of both sides are the same, without factors, and the formula falls with the distance, as far
-// as samples tell.
+// Tells whether both sides have the same points and no factors, and the formula falls with the distance, as far as
+// samples tell.
 bool falls_between_same(const RadialForm& form, const arrays::Workers& workers);
 
 // --- not radial ----------------------------------------------------------------------------------------------------
-// The reason why a formula is none of one distance: thrown where that is found, and caught by recognise_radial().
+// The reason why a formula is not a formula of one distance: thrown when found, and caught by recognise_radial().
 
 struct NotRadial {
   std::string why;
 };
-// The refusal of an operation on points that makes no function of their distance.
+// Returns the refusal of an operation on points whose result is no function of their distance.
 NotRadial no_function(Op op);
 
 // --- negligible ----------------------------------------------------------------------------------------------------
-// Squared distances on which a formula is negligible for sure.
+// Squared distances at which a formula is negligible for sure.
 
-// Ranges of squared distances, in order, apart from each other.
+// Disjoint ranges of squared distances, in order.
 class NegligibleRanges {
  public:
-  // The ranges up to `most` on which |k| is no more than `enough`, as far as balls show.
+  // Finds the ranges up to `most` on which balls show that |k| is at most `enough`.
   NegligibleRanges(const Profile& k, double most, double enough);
 
   // Tells whether the formula is small everywhere from `least` to `most`.

@@ -1,4 +1,4 @@
-// Products of radial formulas. Products unite factors; linear operations choose among their components.
+// Computes products of radial formulas: a product has the factors of both, a linear operation chooses components.
 #include "distance/radial_product.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ RadialProduct opposite(RadialProduct value) {
 }
 
 RadialProduct mapped(const LinearMap& map, RadialProduct value, Op op) {
-  // Element by element components stay where they are.
+  // An element-wise operation does not move components.
   const auto is_other = [&](const auto& terms) { return terms.size() != 1 || terms[0].second != map[0][0].second; };
   if ((value.adds_up ? map.size() == 1 : row(op).form == Form::elementwise) &&
       std::none_of(map.begin(), map.end(), is_other)) {
@@ -115,7 +115,7 @@ std::optional<Factor> one_more(std::vector<Factor> more, const std::vector<Facto
 }
 
 // --- linear maps ----------------------------------------------------------------------------------------------------
-// The matrix of a linear step, by its columns: the step is run on one unit vector after the other.
+// Finds the matrix of a linear step column by column: runs the step on one unit vector after the other.
 
 namespace {
 

@@ -12,19 +12,19 @@ namespace kernweave {
 namespace distance {
 
 // --- linear maps ----------------------------------------------------------------------------------------------------
-// Linear operations on components: what each component of a result takes of an argument.
+// Linear operations on components: each component of a result is a sum of components of an argument, times numbers.
 
-// For each component of a result: the components of the argument that it takes, and how often.
+// For each component of a result: the components of the argument in its sum, and the numbers that multiply them.
 using LinearMap = std::vector<std::vector<std::pair<int, double>>>;
 
 // Tells whether each component of a result is a component of the argument.
 bool chooses(const LinearMap& map);
 
-// The map of an argument that a step is linear in. `numbers` are the values of those that are fixed, by their places.
+// Returns the map of an argument in which a step is linear. `numbers` are the values of fixed arguments, by argument.
 LinearMap map_of(const Step& step, std::size_t argument, const std::vector<std::vector<double>>& numbers);
 
-// The map applied to components that are sums: add(other, times) adds a multiple of another. One component stands for
-// all of the same.
+// Applies the map to components that are sums: add(other, times) adds a multiple of another component. If all
+// components are equal, one stands for all.
 template <class T>
 std::vector<T> mapped(const LinearMap& map, const std::vector<T>& value) {
   std::vector<T> out(map.size());
@@ -34,8 +34,8 @@ std::vector<T> mapped(const LinearMap& map, const std::vector<T>& value) {
   return out;
 }
 
-// A value of one side that multiplies or divides, and which of its components each component of the product has; one
-// stands for all.
+// A value of one side that multiplies or divides, and the number of its component for each component of the product;
+// one number stands for all.
 struct Factor {
   Ref ref;
   bool divides;
@@ -43,13 +43,13 @@ struct Factor {
 };
 
 struct RadialProduct {
-  static constexpr int kOne = -1;  // the place where the formula of the distance is 1
+  static constexpr int kOne = -1;  // the place of a formula of the distance that is 1
 
   std::vector<Factor> rows, columns;
   Polynomials polynomials = {Polynomial::number(1)};
-  int place = kOne;  // in the profile, of the formula of the distance
-  // The operation that will add up all components. It waits while these have different factors: another sum may join
-  // them to a difference, else results are added up behind the sums over pairs (RadialForm::adds_up).
+  int place = kOne;  // the place of the formula of the distance in the profile
+  // The operation that adds up all components, if their factors differ. The sum is postponed: another sum may join them
+  // to a difference; else results are added up after the sums over pairs (RadialForm::adds_up).
   std::optional<Op> adds_up{};
 
   int degree() const { return degree_of(polynomials); }
@@ -61,17 +61,17 @@ struct RadialProduct {
 
 RadialProduct constant_product(const std::vector<double>& numbers);
 
-// All but the place of the product, for which whoever multiplies adds a step to the profile.
+// Returns the product without its place; the caller adds a step for the place to the profile.
 RadialProduct product(RadialProduct a, const RadialProduct& b);
 RadialProduct inverse(RadialProduct value);
 RadialProduct opposite(RadialProduct value);
-// The value under a linear operation. Components with different factors are no product once they are added up, so that
-// is refused.
+// Applies a linear operation to the value. Refuses to add up components with different factors, since the sum is no
+// product.
 RadialProduct mapped(const LinearMap& map, RadialProduct value, Op op);
-// The sum of all components, of which there are `width`; it waits (`adds_up`) where they have different factors.
+// Returns the sum of all `width` components; postpones it (`adds_up`) if they have different factors.
 RadialProduct folded(RadialProduct value, int width, Op op);
 bool same_factors(const RadialProduct& a, const RadialProduct& b);
-// The factor that `more` has besides those of `less`, if that is all it has besides.
+// Returns the factor that `more` has and `less` lacks, if all other factors are the same.
 std::optional<Factor> one_more(std::vector<Factor> more, const std::vector<Factor>& less);
 
 }  // namespace distance

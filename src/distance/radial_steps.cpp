@@ -1,6 +1,6 @@
-// Steps as radial products. Products and quotients unite factors, sums need terms with the same factors, and no other
-// operation may have any in its arguments. The first polynomial of degree 2 that such an operation works on is the
-// squared distance.
+// Finds the radial product of each step. Products and quotients unite factors, a sum needs terms with the same factors,
+// and any other operation needs arguments without factors. The first polynomial of degree 2 that another operation has
+// as its argument is the squared distance.
 #include "distance/radial_steps.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int kOne = RadialProduct::kOne;
 constexpr const char* kSeveral = "it has several distances; of a sum, each part may have its own approximation";
 constexpr const char* kNotFinite = "a number that its distance is multiplied by is not finite, as 1 over a scale of 0";
 
-// A term that may be left out. What a formula times 0 is nowhere a number, its sum is no number either.
+// Tells whether a term may be left out. A formula of the distance times 0 stays, since it may not be a number.
 bool is_nothing(const RadialProduct& value) { return value.is_zero() && (value.place == kOne || value.degree() > 0); }
 bool is_uniform(const RadialProduct& value) {
   return value.is_single() || ratio(value.polynomials, {Polynomial::number(1)});
@@ -103,7 +103,7 @@ RadialProduct RadialSteps::quotient(const RadialProduct& a, RadialProduct b, Op 
   return both;
 }
 
-// The size of a difference of one component is the root of its square, its sign the difference over that.
+// Computes the size of a difference of one component as the root of its square, and its sign as difference / size.
 RadialProduct RadialSteps::of_size(const Step& step, const RadialProduct& of) {
   const RadialProduct one = settled(of);
   const PowerLaw& law = row(step.op).law;
@@ -117,7 +117,7 @@ RadialProduct RadialSteps::of_size(const Step& step, const RadialProduct& of) {
   return {{}, {}, (turns ? one.polynomials : Polynomials{Polynomial::number(1)}) * law.number, place};
 }
 
-// A loop that makes each component of a product of one component of either argument.
+// Takes a loop in which each component of the result is a product of one component of each argument.
 RadialProduct RadialSteps::of_each_two(const Step& step) {
   constexpr double kMostWork = 1e8;
   if (static_cast<double>(step.in[0].width + step.in[1].width) * step.width > kMostWork) return plain_step(step);
@@ -133,7 +133,7 @@ RadialProduct RadialSteps::of_each_two(const Step& step) {
   return all;
 }
 
-// A value less another: each may stand on one side, so that only together they are a difference.
+// Returns a - b. Each may depend on one side, so that only both together are a difference.
 RadialProduct RadialSteps::less(const Ref& a, const Ref& b, int width) {
   const std::optional<Combinations> one = origins_.combination(a), other = origins_.combination(b);
   if (one && other) {
@@ -147,7 +147,7 @@ RadialProduct RadialSteps::less(const Ref& a, const Ref& b, int width) {
   return sum(of(a), of(b), Op::Subtract);
 }
 
-// Terms with the same factors are added up in the profile, polynomials beside the same place by themselves.
+// Adds up terms with the same factors: polynomials of the same place by themselves, other terms in the profile.
 RadialProduct RadialSteps::sum(const RadialProduct& a, const RadialProduct& b, Op op) {
   const RadialProduct other = op == Op::Add ? b : opposite(b);
   if (is_nothing(b)) return a;
@@ -174,8 +174,8 @@ NotRadial RadialSteps::beside(const RadialProduct& value) const {
   return {sentence(origins_.name_of(value.first_factor().ref), " enters beside the distance, not as a factor")};
 }
 
-// A term with a factor that is the row of a difference, and the opposite one with its column: one term with the
-// difference, which does not cancel.
+// Joins a term whose factor is the row x of a difference with the opposite term whose factor is its column y: x f - y f
+// becomes (x - y) f, which does not cancel.
 std::optional<RadialProduct> RadialSteps::joined(const RadialProduct& a, const RadialProduct& b) const {
   if (a.place != b.place || a.adds_up.has_value() != b.adds_up.has_value()) return {};
   std::optional<Factor> row = one_more(a.rows, b.rows), column = one_more(b.columns, a.columns);
@@ -199,7 +199,7 @@ std::optional<RadialProduct> RadialSteps::joined(const RadialProduct& a, const R
   return both;
 }
 
-// The places in the profile of two terms with the same factors; `both` gets what stands beside these.
+// Returns the places in the profile of two terms with the same factors; `both` gets the polynomials times these places.
 RadialSteps::PlacePair RadialSteps::united(const RadialProduct& a, const RadialProduct& b, const char* what,
                                            RadialProduct* both) {
   if (!same_factors(a, b) || a.degree() != b.degree())
@@ -214,7 +214,7 @@ RadialSteps::PlacePair RadialSteps::united(const RadialProduct& a, const RadialP
           place_of({{}, {}, {Polynomial::number(*times)}, b.place})};
 }
 
-// A choice between two terms with the same factors, or between a term and 0.
+// Makes a choice between two terms with the same factors, or between a term and 0.
 RadialProduct RadialSteps::choice(const Step& step) {
   const int test = plain(step.in[0], step);
   const RadialProduct a = of(step.in[1]), b = of(step.in[2]);
@@ -241,7 +241,7 @@ RadialProduct RadialSteps::under_linear(const Step& step) {
   return *all;
 }
 
-// A table that is read at a formula of the distance.
+// Reads a table at a formula of the distance.
 RadialProduct RadialSteps::looked_up(const Step& step) {
   const int at = plain(step.in[0], step);
   refuse_longer();
@@ -249,7 +249,7 @@ RadialProduct RadialSteps::looked_up(const Step& step) {
   return {{}, {}, {Polynomial::number(1)}, place};
 }
 
-// An operation that works element by element on formulas of the distance.
+// Applies an element-wise operation to formulas of the distance.
 RadialProduct RadialSteps::plain_step(const Step& step) {
   if (row(step.op).form != Form::elementwise) throw no_function(step.op);
   std::vector<int> in;
@@ -259,8 +259,8 @@ RadialProduct RadialSteps::plain_step(const Step& step) {
 
 // --- the distance ---
 
-// A polynomial of degree 2 as a number times the squared distance, which the first one becomes: over its number where
-// all squares have the same, so that the distance is a plain one, and with the other sign where none is positive.
+// Writes a polynomial of degree 2 as a number times the squared distance. The first such polynomial becomes the squared
+// distance: divided by its number if all squares have the same number, negated if no square's number is positive.
 RadialProduct RadialSteps::settled(RadialProduct value) {
   value = reduced(std::move(value));
   if (value.is_single() && value.degree() == 2 && square_.is_nothing()) {
@@ -302,7 +302,7 @@ int RadialSteps::new_step(Op op, const std::vector<int>& in) {
   refuse_longer();
   return steps_[{op, in}] = profile_->add_step(op, in);
 }
-// The place of a product of two, either of which may be 1.
+// Returns the place of the product of two places, each of which may be kOne.
 int RadialSteps::times(int a, int b) { return a == kOne ? b : b == kOne ? a : new_step(Op::Mult, {a, b}); }
 void RadialSteps::refuse_longer() const {
   if (profile_->full() || depth_ > Profile::kMostPlaces) throw NotRadial{"it is too long"};

@@ -1,4 +1,4 @@
-// The steps of a formula, each as a product (RadialProduct), and the squared distance that is met on the way.
+// The steps of a formula as products (RadialProduct), and the squared distance that is found in them.
 #pragma once
 #include <map>
 #include <optional>
@@ -16,16 +16,16 @@ namespace distance {
 
 class RadialSteps {
  public:
-  // The profile gets a step for each one of the formula that works on the distance.
+  // Adds a step to the profile for each step of the formula that works on the distance.
   RadialSteps(Origins origins, Profile* profile) : origins_(std::move(origins)), profile_(profile) {}
 
-  // The formula itself.
+  // Returns the whole formula.
   RadialProduct whole(const Ref& ref) { return settled(of(ref)); }
-  // The place in the profile of a value without its factors.
+  // Returns the place in the profile of a value without its factors.
   int place_of(const RadialProduct& value);
 
   const PointDifference& difference() const { return difference_; }
-  // The squared distance as a polynomial of the difference; nothing where none was met.
+  // The squared distance as a polynomial of the difference; empty if none was found.
   const Polynomial& square() const { return square_; }
 
  private:
@@ -60,11 +60,11 @@ class RadialSteps {
   Profile* const profile_;
   PointDifference difference_;
   Polynomial square_;
-  std::map<int, RadialProduct> known_;  // by slots
-  // PlacePair in the profile of numbers and steps that it has already.
+  std::map<int, RadialProduct> known_;  // by slot
+  // The places of numbers and steps that the profile already has.
   std::map<double, int> numbers_;
   std::map<std::pair<Op, std::vector<int>>, int> steps_;
-  int depth_ = 0;  // of steps within steps, at present
+  int depth_ = 0;  // the present depth of steps within steps
 };
 
 }  // namespace distance

@@ -1,5 +1,5 @@
-// Makes tables of radial functions. A row is made from a Taylor series about the middle of its segment, whose degree
-// Chebyshev polynomials lower.
+// Makes tables of radial functions. A row is made from a Taylor series about the middle of its segment; Chebyshev
+// polynomials lower the degree of the series.
 #include "distance/radial_table.hpp"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace distance {
 namespace {
 
 constexpr int kSegments = radial::kSegments, kTerms = radial::kTerms, kFew = radial::kTermsOf<float>;
-// Powers of a Taylor series: a segment is at most 1/64 of the way to 0, and 64^-14 is 5e-26.
+// The powers of a Taylor series: a segment is at most 1/64 of the way to 0, and 64^-14 is 5e-26.
 constexpr int kSeries = 14;
-constexpr int kNodes = 12;   // Chebyshev points of a segment, for functions of which there are values alone
+constexpr int kNodes = 12;   // Chebyshev points of a segment, for functions that are given by values only
 using Series = std::array<double, kSeries>;
 
-// Chebyshev polynomials by their powers.
+// The coefficients of Chebyshev polynomials by powers.
 struct ChebyshevPowers {
   double at[kSeries][kSeries] = {};
   ChebyshevPowers() {
@@ -35,13 +35,13 @@ const ChebyshevPowers& chebyshev() {
   return powers;
 }
 
-// x f'(s) s0 / x0 of a series in x = (s - s0) / s0: s f'(s).
+// Returns the series of s f'(s), from the series of f in x = (s - s0) / s0.
 Series theta(const Series& a) {
   Series b{};
   for (int n = 0; n < kSeries; ++n) b[n] = n * a[n] + (n + 1 < kSeries ? (n + 1) * a[n + 1] : 0);
   return b;
 }
-// s^k f^(k)(s) = theta (theta - 1) ... (theta - k + 1) f.
+// Returns s^k f^(k)(s) = theta (theta - 1) ... (theta - k + 1) f.
 Series falling_theta(Series a, int k) {
   for (int j = 0; j < k; ++j) {
     const Series b = theta(a);
@@ -50,7 +50,7 @@ Series falling_theta(Series a, int k) {
   return a;
 }
 
-// The tables of all orders, one behind the other.
+// Writes the tables of all orders, one after the other.
 class TableWriter {
  public:
   TableWriter(int orders, const TableBounds& bounds)
@@ -68,7 +68,7 @@ class TableWriter {
     head[radial::kPole] = pole;
     constant(at_zero);
   }
-  // The row of a segment whose middle is m times a power of 2, from a series in x = (s - s0) / s0.
+  // Adds the row of a segment whose middle is m times a power of 2, from a series in x = (s - s0) / s0.
   void row(const Series& series, double m) {
     const double half = 0.5 / (kSegments * m);
     Series a = series;
@@ -79,7 +79,7 @@ class TableWriter {
     lower(&a, kTerms, kFew);
     append(a, kFew, &for_float_);
   }
-  // Ends an order: the value beyond the last octave.
+  // Ends an order with its value beyond the last octave.
   void end(double beyond) {
     constant(beyond);
     double* const head = this->head();
@@ -90,7 +90,7 @@ class TableWriter {
     for_float_.clear();
   }
 
-  // Sizes are few, so that plans and compiled kernels, whose keys they are, serve many tables.
+  // Rounds up to one of few sizes: sizes are keys of plans and compiled kernels, so these serve many tables.
   std::vector<double> finish() {
     std::size_t size = 1 << 12;
     while (size < numbers_.size()) size += size & (size - 1) ? size / 3 : size / 2;
@@ -104,7 +104,7 @@ class TableWriter {
     append({value}, kTerms, &numbers_);
     append({value}, kFew, &for_float_);
   }
-  // Chebyshev polynomials lower the number of terms.
+  // Lowers the number of terms by Chebyshev polynomials.
   static void lower(Series* a, int from, int to) {
     for (int n = from - 1; n >= to; --n) {
       const double b = (*a)[n] / chebyshev().at[n][n];
@@ -128,8 +128,8 @@ double psi(double x) {
          y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132 - y * 691.0 / 32760)))));
 }
 
-// phi(s) = c u^nu K_nu(u) with u = sqrt(s) and phi(0) = 1, by the trapezoidal rule for the integral of
-// exp(-u cosh t) cosh(nu t) over t > 0, which converges exponentially and has positive terms alone.
+// Computes phi(s) = c u^nu K_nu(u), u = sqrt(s), phi(0) = 1, by the trapezoidal rule for the integral over t > 0 of
+// exp(-u cosh t) cosh(nu t). The rule converges exponentially and has positive terms only.
 class Matern {
  public:
   explicit Matern(double nu) : nu_(nu), norm_(std::exp2(1 - nu) / std::tgamma(nu)), dnorm_(-std::log(2.0) - psi(nu)) {
@@ -166,7 +166,7 @@ class Matern {
     return {z * k, -z * u * l / 2, z * (dk + log_u * k), -z * u / 2 * (dl + log_u * l)};
   }
 
-  // Taylor series of phi and of its derivative by nu: s phi'' + (1 - nu) phi' = phi / 4.
+  // Return Taylor series of phi and of its derivative by nu, from s phi'' + (1 - nu) phi' = phi / 4.
   Series series(double s, const Values& v) const {
     Series q{};
     q[0] = v.phi;
@@ -184,7 +184,7 @@ class Matern {
     return a;
   }
 
-  // phi(s) = 1 - c s^nu + s / (4 (1 - nu)) + ... for nu < 1 and small s.
+  // Return c and d log(c) / d nu, with phi(s) = 1 - c s^nu + s / (4 (1 - nu)) + ... for nu < 1 and small s.
   double power() const { return std::tgamma(1 - nu_) / (std::tgamma(1 + nu_) * std::exp2(2 * nu_)); }
   double log_power_slope() const { return -psi(1 - nu_) - psi(1 + nu_) - 2 * std::log(2.0); }
 
@@ -195,7 +195,7 @@ class Matern {
   }
 
  private:
-  static constexpr double kCut = 60;  // exp(-60) is nothing beside 1
+  static constexpr double kCut = 60;  // exp(-60) is negligible beside 1
   static constexpr std::array<double, 4> kSteps = {0.2, 0.2, 0.1, 0.05}, kLeast = {1e-170, 3e-9, 4, 32};
   struct QuadratureNode {
     double c, a, b, da, db;
@@ -204,13 +204,13 @@ class Matern {
   std::array<std::vector<QuadratureNode>, 4> nodes_;
 };
 
-// The octave below which 1 - phi is less than 1e-15 for nu < 1.
+// Returns the octave below which 1 - phi is less than 1e-15 for nu < 1.
 int octave_of_power(const Matern& f, double nu) {
   return static_cast<int>(std::floor(std::log2(1e-15 / f.power()) / nu));
 }
 
 constexpr int kLeastOctave = -1020;
-constexpr int kSmallOctave = -56;  // below it the two powers of phi for nu < 1 are all there is in double precision
+constexpr int kSmallOctave = -56;  // below it, for nu < 1, phi has only its two powers in double precision
 constexpr int kSlopeOctave = -64;  // below it, at 2e-10 of the scale, slopes that are infinite at 0 are taken to be 0
 constexpr double kMostPower = 0.9;  // above it the two powers cancel
 
@@ -220,14 +220,14 @@ void each_segment(int first, int end, Row row) {
     for (int k = 0; k < kSegments; ++k) row(std::ldexp(1.0, octave), 1 + (k + 0.5) / kSegments);
 }
 
-// A series of b s^a about s0: its value there times binomial coefficients.
+// Returns the series of b s^a about s0: its value at s0 times binomial coefficients.
 Series power_series(double value, double a) {
   Series q{};
   for (int n = 0; n < kSeries; value *= (a - n) / (n + 1), ++n) q[n] = value;
   return q;
 }
 
-// `times` s^k phi^(k)(s), pole k, of a Matern function with any nu for k = 0, and nu <= 1 for more.
+// Writes `times` s^k phi^(k)(s), with pole k, of a Matern function: with any nu if k = 0, with nu <= 1 if k > 0.
 void write_matern(TableWriter* table, double nu, int k, double times) {
   const Matern f(nu);
   int first = -50;
@@ -251,15 +251,15 @@ void write_matern(TableWriter* table, double nu, int k, double times) {
   table->end(0);
 }
 
-// Derivative number k of a Matern function by s: that of smoothness nu - k times a number while nu > k, since
-// phi_nu' = -phi_(nu - 1) / (4 (nu - 1)); beyond, it is infinite at 0, and its product with a power of s is not.
+// Writes derivative k of a Matern function by s: a number times the function of smoothness nu - k while nu > k, as
+// phi_nu' = -phi_(nu - 1) / (4 (nu - 1)); beyond, it is infinite at 0, but its product with a power of s is finite.
 void write_matern_order(TableWriter* table, double nu, int k) {
   double times = 1;
   for (; k > 0 && nu > 1; --k, nu -= 1) times /= -4 * (nu - 1);
   write_matern(table, nu, k, times);
 }
 
-// The derivative by nu of phi(2 nu r) at fixed r, or s times its slope by s.
+// Writes the derivative by nu of phi(2 nu r) at fixed r (k = 0), or s times its derivative by s (k = 1).
 void write_slope(TableWriter* table, double nu, int k) {
   const Matern f(nu);
   int first = k > 0 ? -30 : -50;
@@ -270,10 +270,10 @@ void write_slope(TableWriter* table, double nu, int k) {
     const double s = unit * m;
     Series a{};
     if (nu < 1 && s < std::ldexp(1.0, kSmallOctave)) {
-      // d/dnu of -c s^nu, and s phi' / nu of it: -c s^nu (log(c)' + log(s) + 1).
+      // The derivative of -c s^nu by nu, plus its s phi' / nu, is -c s^nu (log(c)' + log(s) + 1).
       const double value = -f.power() * std::pow(s, nu), l = f.log_power_slope() + std::log(s) + 1;
       const Series plain = power_series(value, nu);
-      Series with_log{};  // of value (1 + x)^nu log(1 + x), by the product of both series
+      Series with_log{};  // the series of value (1 + x)^nu log(1 + x), as the product of both series
       for (int n = 0; n < kSeries; ++n)
         for (int j = 1; j <= n; ++j) with_log[n] += plain[n - j] * (j % 2 ? 1.0 : -1.0) / j;
       for (int n = 0; n < kSeries; ++n) a[n] = l * plain[n] + with_log[n];
@@ -302,7 +302,7 @@ void check_nu(double nu) {
 
 double node(int k) { return std::cos(3.14159265358979323846 * (k + 0.5) / kNodes); }
 
-// Coefficients of Chebyshev polynomials on a segment, from the values at its nodes.
+// Returns coefficients of Chebyshev polynomials on a segment, from the values at its nodes.
 std::array<double, kNodes> interpolated(const double* values) {
   std::array<double, kNodes> c{};
   for (int n = 0; n < kNodes; ++n) {

@@ -16,27 +16,27 @@ struct TableBounds {
     by_matern,  // the derivative of a Matern function by its smoothness; orders 2 and 3 are that function and its slope
   };
   double known = none;
-  double trigamma = 0, inverse_nu = 0;  // of by_matern
+  double trigamma = 0, inverse_nu = 0;  // for by_matern
 };
 
-// Derivatives 0, ..., most by s of the Matern covariance of smoothness nu, with s = 2 nu d^2 for the scaled distance d.
+// Returns derivatives 0 to `most` of the Matern covariance of smoothness nu by s = 2 nu d^2, for the scaled distance d.
 std::vector<double> matern_table(double nu, int most);
-// Derivatives 0 and 1 by s of the derivative of that covariance by nu, at a distance that does not move.
+// Returns derivatives 0 and 1 by s of the derivative by nu of this covariance, at a fixed distance.
 std::vector<double> matern_slope_table(double nu);
 
-// Squared distances at which a function is to be given, twelve for each segment of the octaves from 2^first to 2^end.
+// Returns squared distances at which to give a function, twelve for each segment of the octaves from 2^first to 2^end.
 std::vector<double> table_nodes(int first, int end);
-// Derivatives 0, ..., most of a function with these values at the nodes and this one at 0. `error` becomes the largest
-// difference of a value and its polynomial, `worst` the squared distance where it is.
+// Returns derivatives 0 to `most` of a function with these values at the nodes and `at_zero` at 0. `error` becomes the
+// largest difference of a value and its polynomial, `worst` the squared distance of this difference.
 struct ValuesTable {
   std::vector<double> numbers;
   double error, worst;
 };
 ValuesTable values_table(const std::vector<double>& values, double at_zero, int first, int most, bool is_mixture);
 
-// One order of a table at a number, as the operation finds it.
+// Returns one order of a table at a number, as the operation does.
 double look_up(const std::vector<double>& table, int order, double s);
-// A ball that has its values on a ball of squared distances.
+// Returns a ball that contains the values of the table on a ball of squared distances.
 Ball bound_of_look_up(const std::vector<double>& table, int order, const Ball& square);
 
 }  // namespace distance

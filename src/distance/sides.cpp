@@ -1,4 +1,4 @@
-// Points of a side. Numbers are looked at by all threads, up to the first one that answers.
+// Compares and checks the points of a side. All threads search the numbers, up to the first one that passes a test.
 #include "distance/sides.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace kernweave {
 namespace distance {
 namespace {
 
-// The first item that passes the test, or -1.
+// Returns the first item that passes the test, or -1.
 template <class Test>
 Index first_of(Index items, const arrays::Workers& workers, Test test) {
   std::atomic<Index> first{items};
@@ -32,7 +32,7 @@ bool are_same(const Numbers& a, const Numbers& b, const arrays::Workers& workers
   return first_of(static_cast<Index>(a.size()), workers, differ) < 0;
 }
 
-// The first data that are not finite in a row: none are where finite numbers are too large together.
+// Names the first data that are not finite in a row; empty if all are finite, but too large together.
 std::string where_from(const Side& side, std::int64_t row) {
   for (const NamedData& one : side.made_of)
     for (std::int64_t c = 0; c < one.data.columns; ++c)

@@ -1,4 +1,4 @@
-// The points of a side of a matrix, its rows or its columns, and their factors: what is asked before they are used.
+// The points of a side of a matrix (its rows or its columns), their factors, and the checks before they are used.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,11 +12,11 @@
 namespace kernweave {
 namespace distance {
 
-// Numbers of points, component by component: those of the data as they lie there, or found from these.
+// The numbers of points, component by component: the data themselves, or numbers computed from data.
 class Points {
  public:
   explicit Points(std::size_t size) : found_(size), first_(found_.data()), size_(size) {}
-  // Some components of data, from this one on.
+  // Takes components of data, from `component` on.
   Points(const View& data, int component, std::size_t size)
       : data_(data), component_(component), first_(data.data + component * data.rows), size_(size) {}
   Points(const Points&) = delete;
@@ -26,8 +26,8 @@ class Points {
   const double* begin() const { return first_; }
   const double* end() const { return first_ + size_; }
   double operator[](std::size_t k) const { return first_[k]; }
-  double* found() { return found_.data(); }  // to be written to
-  const View& data() const { return data_; }  // that they are components of; nothing if they were found
+  double* found() { return found_.data(); }  // for writing
+  const View& data() const { return data_; }  // the data of which they are components; empty if they were computed
   int component() const { return component_; }
 
  private:
@@ -44,8 +44,8 @@ struct NamedData {
   View data;
 };
 
-// Factors lie as points do: one for each point, or one for each component of the formula. There are none where all are
-// 1. Both sides may share their points.
+// Factors are stored as points are: one for each point, or one for each component of the formula and point; without
+// factors, all are 1. Both sides may share their points.
 struct Side {
   std::int64_t count = 0;
   std::shared_ptr<Points> points;
@@ -53,7 +53,7 @@ struct Side {
   std::vector<NamedData> made_of;  // data with a row for each point, named in errors
 };
 
-// Errors for too many points, as places of points are of type int, and for the first number that is not finite.
+// Fail if there are too many points, since places of points are of type int, or at the first number that is not finite.
 void check_count(const Side& side);
 void check_points(const Side& side, const char* axis, const arrays::Workers& workers);
 void check_factors(const Side& side, const char* axis, const arrays::Workers& workers);
@@ -61,7 +61,7 @@ void check_factors(const Side& side, const char* axis, const arrays::Workers& wo
 bool have_same_points(const Side& a, const Side& b, const arrays::Workers& workers);
 bool have_same_factors(const Side& a, const Side& b, const arrays::Workers& workers);
 
-// The largest size of a factor.
+// Returns the largest absolute value of a factor.
 double largest_factor(const Side& side);
 
 }  // namespace distance

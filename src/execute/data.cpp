@@ -1,5 +1,4 @@
-// Checks the shapes of operands against the plan. Facts are stored with the data (`Kept`), where the data have such a
-// store.
+// Checks the shapes of operands against the plan. Facts are stored with the data (`Kept`), if the data have this store.
 #include "execute/data.hpp"
 
 #include <cmath>
@@ -295,7 +294,7 @@ std::vector<std::vector<double>> centres_for(const Plan& plan, Data* data) {
   return centres;
 }
 
-// Returns the centre, or 0 for points that are read without a centre.
+// Returns the centre; 0 for points that are read without a centre.
 std::vector<double> centre_or_0(const Variable& v, const std::vector<double>& centre) {
   return centre.empty() ? std::vector<double>(static_cast<std::size_t>(v.width)) : centre;
 }

@@ -15,7 +15,7 @@ struct OperandData {
   enum class State { there, none, damaged } state = State::there;
   View view{};
   bool resident = false;  // do they lie on a device because the user put them there?
-  // Extents along outer axes, where the view is the first of several matrices; one of extent 1 goes with any number.
+  // The extents along outer axes, if the view is the first of several matrices; an extent of 1 goes with any extent.
   std::vector<std::int64_t> outer{};
 };
 
@@ -64,7 +64,7 @@ inline bool is_pairwise(const Variable& v) { return v.axis == Axis::pair || v.ax
 
 // Fails with Fault::index if row numbers lie outside the data they point into.
 Findings findings_for(const Plan& plan, const Sizes& sizes, Boxes boxes, Data* data);
-// Checks row numbers alone, for decisions that are given; growths_for() proves what boxes depend on.
+// Checks row numbers alone, for decisions that are given; growths_for() proves the facts that boxes depend on.
 void check_row_numbers(const Plan& plan, const Sizes& sizes, Data* data);
 Growths growths_for(const Plan& plan, const Variant& variant, Data* data);
 

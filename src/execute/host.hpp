@@ -14,7 +14,7 @@ class Host {
   virtual void poll(double) {}
   // Frees memory, of devices too, that nobody needs any more.
   virtual void collect() {}
-  // A message to the user.
+  // Shows a message to the user.
   virtual void say(const std::string&) {}
   // Copies the numbers of an operand that lie on a device alone to the host.
   virtual const double* on_host(int operand) = 0;

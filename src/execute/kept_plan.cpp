@@ -1,4 +1,4 @@
-// The last plans asked for, the latest first. The executor runs on one thread, so nothing is locked.
+// Keeps the plans asked for last, the latest first. The executor runs on one thread, so nothing is locked.
 #include "execute/kept_plan.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A decision is made here, or given; a given decision is first checked against plan, sizes and device.
+// Makes a decision, or takes a given one, which is first checked against plan, sizes and device.
 #include "execute/plan_run.hpp"
 
 #include "base/error.hpp"

@@ -15,14 +15,14 @@ struct Settings {
   std::string device = "auto";
   int threads = 0;                                             // at most; 0 lets the engine decide
   double gpu_bytes = std::numeric_limits<double>::infinity();  // the most memory of a GPU that it may take
-  Boxes boxes = Boxes::trial;                                  // where the formula allows boxes
+  Boxes boxes = Boxes::trial;                                  // if the formula allows boxes
   int folded = 0;                                              // number of the last outer axes that are folded
 };
 
 // One plan of a call (of one step, or of the first or second of two) at known sizes.
 class PlanRun {
  public:
-  // `boxes`: whether boxes are wanted where the formula allows them.
+  // `boxes`: whether boxes are wanted if the formula allows them.
   PlanRun(const Plan& plan, const Sizes& sizes, const std::vector<OperandData>& operands, Host* host,
           Boxes boxes = Boxes::none)
       : plan(plan), sizes(sizes), data(plan, operands, host), boxes_(boxes) {}

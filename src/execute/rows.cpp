@@ -1,4 +1,4 @@
-// Blocks of a call: some rows of all results, or their states, equal bit for bit to those of the whole call.
+// Blocks of a call: some rows of all results, or their states, equal bit for bit to the rows of the whole call.
 #include "execute/run.hpp"
 
 #include <algorithm>

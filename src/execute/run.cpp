@@ -252,8 +252,8 @@ bool Execution::takes_partial(const Backend& backend) const {
   return !partial_ || backend.ready_for(partial_->plan, partial_->plan.variants.back(), sizes_).yes;
 }
 
-// Lists the plans beside the first one. device_of_others(): that of the first plan for partial spans and for sums that
-// stay on a device, else the device of the settings.
+// Lists the plans beside the first one. device_of_others() returns the device of the first plan for partial spans and
+// for sums that stay on a device, else the device of the settings.
 std::vector<PlanRun*> Execution::others() const {
   std::vector<PlanRun*> others;
   if (partial_) others.push_back(partial_.get());
@@ -265,7 +265,7 @@ std::string Execution::device_of_others(const Backend& first) const {
   return partial_ || (first.holds_data() && first_->data.resident()) ? first.name() : settings_.device;
 }
 
-// Takes one step instead of two where the back end computes a softmax with many weights in one pass.
+// Takes one step instead of two if the back end computes a softmax with many weights in one pass.
 void Execution::settle_steps() {
   if (settled_) return;
   settled_ = true;
@@ -283,7 +283,7 @@ void Execution::decide() {
   for (PlanRun* other : others()) other->schedule(device_of_others(first_->backend()));
 }
 
-// Returns the memory of a sum: that of the output, if both have the same number of components.
+// Returns the memory of a sum: the memory of the output, if both have the same number of components.
 Result Execution::room_for_sum(std::size_t k, bool stays, const Result& result) {
   if (in_place(kept_->plan, k)) {
     Result sum = result;
@@ -321,7 +321,7 @@ void Execution::run_in_two_steps(std::int64_t run, bool stays, const std::vector
   }
 }
 
-// Runs a second step, whose blocks have other borders: it takes more rows than have a sum; their results are not used.
+// Runs a second step, whose blocks have other borders: some of its rows have no sum, and their results are not used.
 void Execution::run_after(std::size_t k, const Tasks& tasks, ResultRows* block) {
   Executable& executable = executable_of(after_[k].get());
   if (!block) return executable.run(tasks, nullptr);

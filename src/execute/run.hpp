@@ -95,7 +95,7 @@ class Execution {
   ExistingPairs pairs_;
   std::unique_ptr<PlanRun> partial_;
   std::unique_ptr<Ordered> ordered_;
-  std::vector<std::unique_ptr<PlanRun>> after_;  // of each output, where there are two steps
+  std::vector<std::unique_ptr<PlanRun>> after_;  // of each output, if there are two steps
   bool settled_ = false;                         // is the number of steps decided?
   std::vector<StepSum> sums_;
 };

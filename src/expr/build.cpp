@@ -1,4 +1,4 @@
-// Formulas made of several operations.
+// Makes formulas of several operations.
 #include "expr/build.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void check_dims(const char* fn, const char* name, const Dims& dims, Expr f) {
              width(f) == 1 ? " component" : " components", " of `", show_short(f), "`");
 }
 
-// Each of them once among 1, ..., n?
+// Tells whether axes are distinct numbers among 1, ..., n.
 bool are_axes(const Dims& axes, std::size_t n) {
   std::vector<bool> seen(n);
   for (int a : axes) {
@@ -74,7 +74,7 @@ Dims joined(Dims a, const Dims& b) {
   return a;
 }
 
-// The axes that are not among these, in order.
+// Returns the axes from 1 to n that are not in `axes`, in order.
 Dims others(const Dims& axes, std::size_t n) {
   Dims out;
   for (int a = 1; a <= static_cast<int>(n); ++a)
@@ -82,7 +82,7 @@ Dims others(const Dims& axes, std::size_t n) {
   return out;
 }
 
-// R's aperm(): a component of the result, where the axis `order[k]` of f comes k-th, is which of f?
+// Reorders components as R's aperm() does: axis `order[k]` of f becomes axis k of the result.
 Expr reordered(Expr f, const Dims& dims, const Dims& order) {
   if (std::is_sorted(order.begin(), order.end())) return f;
   std::vector<int> steps(dims.size(), 1);
@@ -143,9 +143,9 @@ void check_one(const char* fn, Expr f) {
 
 }  // namespace
 
-// The splines of a basis, a degree more each time: each is the share of the way that x has gone through the knots of
-// one spline times it, and what is left to go through those of the next times that. Where knots coincide there is no
-// way.
+// Makes all splines of a basis, a degree more each time, with knots t_0, t_1, ...:
+// B(k, p) = (x - t_k) / (t_{k+p} - t_k) B(k, p-1) + (t_{k+1+p} - x) / (t_{k+1+p} - t_{k+1}) B(k+1, p-1).
+// A term whose knots coincide is 0.
 Expr b_spline(Expr knots, Expr x, int degree) {
   const int count = width(knots);
   check_one("bspline", x);

@@ -1,5 +1,5 @@
-// Formulas made of operations: each as a function or an operator on Expr, so that rows and rules read as algebra, and
-// those of several, as products of tensors.
+// Makes formulas of operations: each operation is a function or an operator on Expr, so that rows and rules read as
+// algebra. Makes formulas of several operations, as products of tensors.
 #pragma once
 #include <vector>
 #include "base/error.hpp"
@@ -36,7 +36,7 @@ std::vector<int> kept(const Numbers&... attributes) {
   return out;
 }
 
-// `...` takes the attributes where the row has any: numbers and lists.
+// `...` takes the attributes, numbers and lists, if the row has any.
 #define UNARY(Name, fn, ...) \
   inline Expr fn(Term x) { return make(Op::Name, {}, x); }
 #define BINARY(Name, fn, ...) \
@@ -70,10 +70,10 @@ inline Expr operator*(Term x, Term y) { return multiply(x, y); }
 inline Expr operator/(Term x, Term y) { return divide(x, y); }
 inline Expr operator-(Expr x) { return minus(x); }
 
-// a | b: the inner product of two formulas of numbers, "or" of two logical ones; one of each is a mistake.
+// Makes a | b: the inner product of two formulas of numbers, "or" of two logical ones; one of each is a mistake.
 Expr bar(Expr a, Expr b);
 
-// x^n for a whole n other than 0, by squaring: exact for negative x, with shared parts.
+// Makes x^n for a whole n other than 0, by squaring: exact for negative x, with shared parts.
 Expr whole_power(Expr x, int n);
 
 // --- tensors -------------------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ Expr whole_power(Expr x, int n);
 // Transposes a matrix of `rows` rows.
 Expr transpose(Expr matrix, int rows);
 
-// R's kronecker() of two arrays. Both have as many dimensions.
+// Computes R's kronecker() of two arrays, which have equal numbers of dimensions.
 Expr kronecker(Expr x, Expr y, const std::vector<int>& dims_x, const std::vector<int>& dims_y);
 
 // The arguments of tensordot(), axes counted from 1. Without an order, the axes left of x come before the axes left of
@@ -95,13 +95,13 @@ struct Contraction {
 Expr tensor_dot(Expr x, Expr y, const Contraction& wanted);
 
 // --- long formulas -------------------------------------------------------------------------------------------------
-// Formulas that are made step by step, each step of the one before.
+// Formulas that are made step by step, each step from the step before.
 
-// All basis splines of a degree on knots in ascending order.
+// Makes all basis splines of a degree on knots in ascending order.
 Expr b_spline(Expr knots, Expr x, int degree);
 
-// The least cost of going through two series side by side, a step along one or both at a time, by squared differences;
-// smoothed: of three ways it is not the least that counts but -gamma log(sum(exp(-cost / gamma))).
+// Makes the least cost of going through two series side by side, a step along one or both at a time, by squared
+// differences. It is smoothed: instead of the least cost of three ways, -gamma log(sum(exp(-cost / gamma))) counts.
 Expr soft_dtw(Expr x, Expr y, Expr gamma);
 
 }  // namespace kernweave

@@ -1,5 +1,5 @@
-// Rules of derivatives, which hold for slopes between any two places, too: of functions that have a derivative by the
-// mean value theorem, of jumps by their direction. Trends of operations, proved by them.
+// Bounds slopes by the rules of derivatives, which also hold between any two places: for functions with a derivative by
+// the mean value theorem, for jumps by their direction. Proves trends of operations by these slopes.
 #include "expr/course.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ const Interval kZero(0.0), kOne(1.0), kRises(0, HUGE_VAL), kFalls(-HUGE_VAL, 0);
 
 bool is_flat(const Interval& slope) { return slope.least == 0 && slope.most == 0; }
 
-// Slopes of what jumps up as a value with such slopes grows.
+// Returns the slopes of a function that jumps up as a value with slopes `slope` grows.
 Interval jumps(const Interval& slope) {
   return is_flat(slope) ? kZero : slope.least >= 0 ? kRises : slope.most <= 0 ? kFalls : Interval::anything();
 }
@@ -38,7 +38,7 @@ Parity of_product(const Course& a, const Course& b) {
   return a.parity == b.parity ? Parity::even : Parity::odd;
 }
 
-// A function of the value, by its derivative there.
+// Returns the course of a function of `a`, from the function's value and its derivative there.
 Course chained(const Course& a, const Interval& value, const Interval& derivative, Symmetry f = Symmetry::none) {
   return {value, derivative * a.slope, parity_of(a, f)};
 }
@@ -97,7 +97,7 @@ CourseMask truth(const Course& a) {
 CourseMask is_nan(const Course& a) {
   return {is_nan(a.value), a.value.nan ? Interval::anything() : kZero, a.parity != Parity::unknown};
 }
-// The lesser and the greater of two values do not jump.
+// Selects a value. A choice of the lesser or the greater of two values does not jump.
 Course select(CourseMask test, const Course& yes, const Course& no) {
   const auto answer = test.answer.answer();
   const bool settled = answer != Interval::Mask::unknown;
@@ -199,17 +199,17 @@ Course trigamma(const Course& a) {
 }
 
 // --- trends --------------------------------------------------------------------------------------------------------
-// An argument's interval is cut where functions of rows may jump or turn: at 0, and where another argument is. Of
-// two numbers that have no other one between them, the values tell.
+// An argument's interval is cut at places where functions of rows may jump or turn: at 0, and at other arguments.
+// Between two adjacent numbers, the values of the function tell the trend.
 
 namespace {
 
 const Interval kSizes(0, HUGE_VAL), kNumbers(-HUGE_VAL, HUGE_VAL);
 
-// A row that runs on courses. Of a fold it is one step, whose first argument is what came before.
+// A row that runs on courses. For a fold it is one step, whose first argument is the earlier result.
 using CourseFn = RowFn<Course>;
 
-// A value of its own, whatever else has the same interval.
+// Returns a value with a mark of its own, even if other values have an equal interval.
 Course argument(const Interval& a, double slope, Parity parity) { return {a.with(a.least, a.most), slope, parity}; }
 
 // Evaluates f where argument k varies over `at` and the other arguments are constants in `args`.
@@ -271,7 +271,7 @@ Proved of_function(CourseFn f, const std::vector<Interval>& args) {
   return found;
 }
 
-// All numbers of the signs that an interval has.
+// Returns all numbers of the signs that an interval has.
 Interval of_signs(const Interval& a) {
   Interval signs = a;
   signs.least = a.least < 0 ? -HUGE_VAL : 0;
@@ -285,7 +285,7 @@ std::vector<Interval> behind(const Interval& before, const std::vector<Interval>
   return all;
 }
 
-// The first step, and all others: what one leaves is of the signs that all leave.
+// Proves a fold by its first step and by all others, whose earlier result is any number of the signs found so far.
 Proved of_fold(CourseFn next, double start, const std::vector<Interval>& args) {
   Proved found = of_function(next, behind(start, args));
   for (int signs = 0; signs < 2; ++signs) {
@@ -326,7 +326,7 @@ Proved trends_of_difference(Op op, std::vector<Interval> args, std::size_t at) {
   return found;
 }
 
-// If both points move alike the value stays, so that one of them may be 0.
+// If both points move alike and the value stays, one of the points may be taken as 0.
 Proved trends_of_points(Op op) {
   const CourseFn f = on_lane<Course>(op);
   if (!f || row(op).arity != 2) return nothing_proved(1);

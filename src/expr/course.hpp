@@ -1,5 +1,5 @@
-// The course of a value as one argument changes, a lane like any other: operations' rows that run on it show where it
-// rises and falls. Knows no operation.
+// A lane that follows a value as one argument changes: rows of operations that run on it show where the value rises and
+// falls. Knows no operation.
 #pragma once
 #include <vector>
 #include "expr/interval.hpp"
@@ -42,16 +42,16 @@ struct Course {
 
 // --- trends --------------------------------------------------------------------------------------------------------
 
-// The trend of an operation's value as one argument grows, proved by the slopes of its row. `uneven`: now this, now
-// that, or not known. `flat`: no change.
+// The trend of an operation's value as one argument grows, proved by the slopes of its row. `uneven`: grows and falls,
+// or is not known. `flat`: no change.
 enum class Trend { uneven, flat, grows, falls };
 
 Trend opposite(Trend trend);
 // Returns the trend of a value that follows two others: the trend on which both agree.
 Trend both(Trend a, Trend b);
 
-// The trends and the interval proved of a value with arguments from these intervals; of a fold, after some steps, where
-// `args` are the arguments of one step.
+// The proved trends and interval of a value whose arguments lie in the intervals `args`; for a fold, after some steps,
+// and `args` are the arguments of one step.
 struct Proved {
   std::vector<Trend> trends;  // for each argument
   Interval value;
@@ -59,7 +59,7 @@ struct Proved {
 Proved trends_of(Op op, const std::vector<Interval>& args);
 
 // Finds the trends of a value of two points, or of a difference in place of argument `at`, as a function of the size of
-// their difference, from 0 on. Uneven where its sign, or the points themselves, matter.
+// their difference, from 0 on. Uneven if its sign, or the points themselves, matter.
 Proved trends_of_difference(Op op, std::vector<Interval> args, std::size_t at);
 Proved trends_of_points(Op op);
 

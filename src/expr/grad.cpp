@@ -1,7 +1,7 @@
 // Reverse mode walks a formula from its result to its leaves. Forward mode is reverse mode transposed,
-// node by node: an adjoint is linear in what comes in, so the adjoint of the adjoint is the differential.
+// node by node: an adjoint is linear in its incoming cotangent, so the adjoint of the adjoint is the differential.
 // Hence one set of columns in ops.def serves both, for element-wise rows, folds and loops alike.
-// What flows back through a choice is chosen last: see guard.hpp.
+// A flow back through a choice is selected last: see guard.hpp.
 #include "expr/grad.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Adjoint {
   Expr f;
 };
 
-// x^(y - 1), the slope of a power by y. At 0 that of a root, of any exponent from 0 to less than 1, is taken to be 0.
+// Returns x^(y - 1), the slope of a power divided by y; 0 at 0 for exponents from 0 to less than 1 (roots).
 Expr power_below(Expr x, Expr y) {
   const Expr power = powf(x, y - 1);
   const bool known = y->op == Op::Number;
@@ -81,7 +81,7 @@ NodeSet active_nodes(const std::vector<Expr>& order, const std::vector<Expr>& ta
   return active;
 }
 
-// A variable nothing else can mean, to be differentiated away again.
+// Makes a variable that no other variable equals, to be differentiated away again.
 Expr dummy_like(Expr f) {
   const int nobodys_operand = -1000 - f->id;
   return f->pool->variable({"g", Axis::param, Source::data, width(f), Kind::real, Axes::none(), nobodys_operand});
@@ -120,8 +120,8 @@ class Reverse {
     if (amount.amount && active_.count(f->args[k])) add(f.arg(k), amount);
   }
 
-  // Components have their own tests and change places: the tests move with them, or, where the loop makes other numbers
-  // of them, an argument gets something where any does.
+  // Lets a flow whose components have their own tests through a loop. If the loop only moves components, the tests move
+  // with them; else an argument gets a flow where the test of any component is true.
   void flow_through_loop(Expr f, const Flow& in) {
     const int outer = guards_.narrow(in.guard);
     const Expr tests = guards_.test_of(in.guard, outer);
@@ -175,7 +175,7 @@ GradientColumns gradient_columns(const ReducedFormula& reduced, Expr g) {
   return back;
 }
 
-// Terms that lost are left out, not multiplied by 0: they may be infinite.
+// Leaves out terms that lost, instead of multiplying them by 0: they may be infinite.
 Expr where_it_counts(const ReducedFormula& reduced, Expr term) {
   return term && reduced.here ? lazy_if(reduced.here, term, 0) : term;
 }
@@ -242,7 +242,7 @@ Expr push_forward(const ReducedFormula& reduced, const std::vector<Expr>& target
 }
 
 // --- a formula at each pair ----------------------------------------------------------------------------------------
-// Both modes at one leaf, and what is made of them component by component.
+// Both modes at one leaf, and derivatives that are made of them component by component.
 
 namespace {
 
@@ -275,7 +275,7 @@ Expr only_leaf(Expr normalised, Expr variable_leaf) {
   return leaves[0];
 }
 
-// Shaped like the variable.
+// Returns the gradient, shaped like the variable.
 Expr gradient(Expr f, Expr v, Expr cotangent) {
   const Expr normalised = normalised_for_derivatives(f), leaf = only_leaf(normalised, v);
   const Expr g = as_wide_as(normalised_for_derivatives(cotangent), width(f), "the cotangent");
@@ -283,7 +283,7 @@ Expr gradient(Expr f, Expr v, Expr cotangent) {
   return found ? found : zero(f->pool, width(v));
 }
 
-// Shaped like f.
+// Returns the derivative, shaped like f.
 Expr derivative(Expr f, Expr v, Expr tangent) {
   const Expr normalised = normalised_for_derivatives(f), leaf = only_leaf(normalised, v);
   const Expr along = as_wide_as(normalised_for_derivatives(tangent), width(v), "the tangent");

@@ -14,8 +14,8 @@ bool is_zero(Expr f) { return f->op == Op::Number && f->number == 0; }
 Expr truth_value(Pool* pool, bool value) { return pool->number(value, Kind::logical); }
 Expr either(Expr a, Expr b) { return lazy_if(a, truth_value(a->pool, true), b); }
 
-// Sums, products and absolute values of data, as far as a few levels tell: they and their slopes are as finite as the
-// data.
+// Tells whether f is made of sums, products and absolute values of data, as far as a few levels tell: then f and its
+// slopes are as finite as the data.
 bool is_polynomial(Expr f, int levels = 4) {
   const OpRow& r = row(f->op);
   if (r.form == Form::structural) return true;

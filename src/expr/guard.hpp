@@ -13,14 +13,14 @@ struct Flow {
   int guard = 0;
 };
 
-// Back from `lazy_if(test, a, b)`, a cotangent flows to `a` only where the test is true. Behind `a` it meets slopes
-// that may be infinite or NaN where it does not flow, and 0 times those is not 0. So it goes on as it is beside its
-// guard, a chain of tests, and is set to 0 elsewhere when all has been multiplied.
+// From `lazy_if(test, a, b)`, a cotangent flows back to `a` only where the test is true. Behind `a`, slopes may be
+// infinite or NaN where it does not flow, and 0 times infinity or NaN is not 0. So the cotangent goes on unchanged
+// beside its guard, a chain of tests, and is set to 0 elsewhere after all multiplications.
 class Guards {
  public:
   static constexpr int kAlways = 0;
 
-  // Returns the flow without its outermost selections: the guard tells where they are 0.
+  // Returns the flow without its outermost selections: the guard tells where the flow is 0.
   Flow peeled(Flow flow);
   // Returns the flow as wide as its formula: summed, or repeated, where broadcasting widened or narrowed the formula.
   Flow fitted(Flow flow, int wanted);
@@ -33,11 +33,11 @@ class Guards {
   static bool ends_at(Expr f);
 
   bool is_wide(int guard) const { return at(guard).width > 1; }
-  // The nearest guard around this one, or itself, that is one test for all components.
+  // Returns the nearest guard, this one or one around it, that is one test for all components.
   int narrow(int guard) const;
-  // The tests of a guard up to one of those that it stands in: one logical formula.
+  // Returns the tests of a guard, up to the outer guard `within`, as one logical formula.
   Expr test_of(int guard, int within) const;
-  // A guard inside another.
+  // Returns the guard of a test inside another guard.
   int inside(int guard, Expr test, bool when);
 
  private:
@@ -55,7 +55,7 @@ class Guards {
   std::map<std::tuple<int, const Node*, bool>, int> known_;
 };
 
-// The components of an adjoint, summed or repeated to as many as its argument has.
+// Returns an adjoint, summed or repeated to as many components as its argument has.
 Expr fitted(Expr f, int wanted);
 // Returns whether any component of a logical formula holds.
 Expr any_component(Expr test);

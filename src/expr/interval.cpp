@@ -1,5 +1,5 @@
-// Arithmetic: ends are moved outwards by what rounding may add, unless their own rounding shows that there is none.
-// Computed values round to the same side of such an end in any precision that has it.
+// Arithmetic of intervals: ends are moved outwards by the largest rounding error, unless an end is shown to be exact.
+// Computed values round to the same side of an exact end in any precision that has it.
 #include "expr/interval.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using IntervalMask = Interval::Mask;
 
-// An end as it was computed, and by how much more it should be, whatever the sign: 0 if it is exact.
+// An end as it was computed, and its rounding error, whose sign does not matter: 0 if the end is exact.
 struct End {
   double value, missing;
 };
@@ -22,7 +22,7 @@ End sum(double a, double b) {
   const double s = a + b, of_b = s - a;
   return {s, std::isfinite(s) ? (a - (s - of_b)) + (b - of_b) : 0};
 }
-// No number is as large as an infinite end, so that 0 times it is 0.
+// Every number is smaller than an infinite end, so that 0 times an infinite end is 0.
 End product(double a, double b) {
   if (a == 0 || b == 0) return {0, 0};
   const double p = a * b;
@@ -76,7 +76,7 @@ int next_mark() {
   thread_local int marks = 0;
   return marks = marks == std::numeric_limits<int>::max() ? 1 : marks + 1;
 }
-// Numbers of rows that are compared are small whole ones.
+// Returns the mark of a number. Constants of rows that are compared are small whole numbers, with fixed marks.
 int mark_of(double number) {
   return number >= 0 && number < 8 && number == std::floor(number) ? -1 - static_cast<int>(number) : next_mark();
 }
@@ -104,7 +104,7 @@ Interval Interval::with(double other_least, double other_most) const {
   return made;
 }
 
-// NaN would be neither.
+// A NaN would be neither the lesser nor the greater.
 bool Interval::Mask::chooses_lesser(const Interval& yes, const Interval& no) const {
   return less_ != more_ && yes.mark == less_ && no.mark == more_ && !yes.nan && !no.nan;
 }
@@ -118,7 +118,7 @@ Interval joined(const Interval& a, const Interval& b) {
   return both;
 }
 
-// Rounding leads to 0, but not beyond.
+// Widens an interval. Rounding may move an end to 0, but not beyond.
 Interval rounded(const Interval& a, bool least_is_exact, bool most_is_exact) {
   const double smallest = a.off == kOffDouble ? 1e-300 : 1e-36;
   const auto wider = [&](double end) { return std::isinf(end) ? 0 : a.off * std::fabs(end) + smallest; };
@@ -199,7 +199,7 @@ Interval floor(const Interval& a) { return whole_of(a, std::floor); }
 Interval ceiling(const Interval& a) { return whole_of(a, std::ceil); }
 Interval trunc(const Interval& a) { return whole_of(a, std::trunc); }
 
-// The quotient may have been rounded to the next whole number, which it is not of whole numbers that are exact.
+// The quotient may have been rounded to the next whole number, but not a quotient of exact whole numbers.
 Interval modulo(const Interval& a, const Interval& b) {
   if (!b.is_number() || !(b.least > 0) || !a.finite()) return of_two(Interval::anything(), a, b);
   const Interval turns = floor(a / b);
@@ -223,14 +223,14 @@ Interval sqrt(const Interval& a) {
   return from_ends(root(a.least), root(a.most), a, a);
 }
 Interval inverse_sqrt(const Interval& a) { return Interval(1.0) / sqrt(a); }
-// 0 at 0, and large next to it.
+// Bounds 1 / sqrt(x), which is 0 at 0 and large next to 0.
 Interval rsqrt(const Interval& a) {
   if (a.least > 0 || a.least < 0) return inverse_sqrt(a);
   return a.most == 0 ? a : of_two(Interval(0, HUGE_VAL), a, a);
 }
 
 // --- functions -----------------------------------------------------------------------------------------------------
-// Functions rise or fall between places that are known, so that their values at the ends, and there, bound them.
+// Functions rise or fall between known places, so their values at the ends and at these places bound them.
 
 namespace {
 
@@ -271,7 +271,7 @@ Interval unsigned_of(Interval a) {
   a.minus_zero = false;
   return a;
 }
-// Widens an interval by size * off: the error is no share of the value.
+// Widens an interval by size * off: the error is not relative to the value.
 Interval off_by(double size, Interval a) {
   a.least -= size * a.off;
   a.most += size * a.off;
@@ -287,7 +287,7 @@ Interval as_power(Interval a) {
   a.most += wider(a.most);
   return a;
 }
-// Exponents that are off make as large a share of the power.
+// Widens an interval of exponents by their error, which is a relative error of the power.
 Interval as_exponent(const Interval& a) { return rounded(a, a.least == 0, a.most == 0); }
 
 // Bounds a wave from -1 to 1 whose maxima are `top` and whole periods from `top`.
@@ -322,7 +322,7 @@ Interval expm1(const Interval& a) { return rising([](double x) { return std::exp
 Interval log(const Interval& a) { return rising([](double x) { return std::log(x); }, a, 0); }
 Interval log1p(const Interval& a) { return rising([](double x) { return std::log1p(x); }, a, -1); }
 
-// Whole exponents serve numbers of any sign, others such as are not negative.
+// Whole exponents serve numbers of any sign, other exponents numbers that are not negative.
 Interval pow(const Interval& a, const Interval& b) {
   if (b.most < 0) return Interval(1.0) / pow(a, -b);
   if (!b.is_number()) {

@@ -1,5 +1,5 @@
-// Intervals of real numbers, a lane like any other: operations' rows that run on one bound what is computed there,
-// rounding included. Knows no operation.
+// Intervals of real numbers as a lane: rows of operations that run on intervals bound the computed values, rounding
+// included. Knows no operation.
 #pragma once
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace kernweave {
 // The largest relative error of a computed value, in float64 and in float32.
 constexpr double kOffDouble = 0x1p-48, kOffSingle = 0x1p-20;
 
-// All numbers from `least` to `most`. An end that is infinite stands for numbers however large.
+// All numbers from `least` to `most`. An infinite end stands for numbers of any size.
 struct Interval {
   using Number = double;
 
@@ -43,17 +43,17 @@ struct Interval {
 
   double least = 0, most = 0;
   bool nan = false;    // may a value be NaN?
-  bool pole = false;   // may a value be infinite, of arguments that are not?
+  bool pole = false;   // may a value be infinite though its arguments are not?
   bool whole = false;  // are all values whole numbers?
   bool minus_zero = false;  // may a 0 be -0, whose inverse is another infinity?
   double off = kOffDouble;
-  int mark;  // copies have the same, and so have equal numbers of rows
+  int mark;  // equal for copies, and for equal constants of rows
 
   Interval() : Interval(0.0) {}
   Interval(double x);
   Interval(double least, double most);
   static Interval anything();
-  // Other ends, and otherwise the same.
+  // Returns a copy with other ends and a new mark.
   Interval with(double other_least, double other_most) const;
 
   bool has(double x) const { return least <= x && x <= most; }
@@ -70,14 +70,14 @@ struct Interval {
   friend L modulo(const L& a, const L& b), atan2(const L& y, const L& x);
 };
 
-// An operation on intervals: all of its values, of arguments in these, lie in the interval that it returns. Of a fold
-// one step, whose first argument is what came before; null where there is none.
+// An operation on intervals: its values for arguments in these intervals lie in the interval that it returns. For a
+// fold, one step, whose first argument is the earlier result. bounded() returns null if there is none.
 using IntervalFn = Interval (*)(const Interval* in);
 IntervalFn bounded(Op op);
 
-// All numbers of both, and between them.
+// Returns the numbers of both intervals, and all numbers between them.
 Interval joined(const Interval& a, const Interval& b);
-// The interval, of which each end is off by some share of its size, but where it is known to be exact.
+// Returns the interval with each end moved outwards by a share of its size, unless the end is known to be exact.
 Interval rounded(const Interval& a, bool least_is_exact, bool most_is_exact);
 
 }  // namespace kernweave

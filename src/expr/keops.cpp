@@ -1,4 +1,4 @@
-// KeOps' operations in terms of ours. An array by rows is, by columns, the array whose axes come in the opposite order.
+// Makes KeOps' operations of ours. An array by rows is, by columns, the array with its axes in the opposite order.
 #include "expr/parse.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ void check_axes(const List& axes, std::size_t n, const std::string& written) {
                "; KeOps counts them from 0, here to ", static_cast<int>(n) - 1);
 }
 
-// Axes counted from 0 among n, as axes counted from 1 where their order is the opposite.
+// Turns axes counted from 0 among n into axes counted from 1 in the opposite order.
 List opposite(const List& axes, std::size_t n, const std::string& written) {
   check_axes(axes, n, written);
   List out;
@@ -44,7 +44,7 @@ List opposite(const List& axes, std::size_t n, const std::string& written) {
   return out;
 }
 
-// KeOps says of each axis where it goes; aperm() says of each place which axis comes there.
+// Turns KeOps' order into aperm()'s: KeOps gives the place of each axis, aperm() the axis at each place.
 List opposite_order(const List& goes_to, const std::string& written) {
   const std::size_t n = goes_to.size();
   check_axes(goes_to, n, written);

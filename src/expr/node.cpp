@@ -23,7 +23,7 @@ std::size_t hash_of(const Node& node) {
   return mix(h, static_cast<std::size_t>(node.variable));
 }
 
-// Numbers are told apart by their bits: 0 is not -0, NaN is NaN.
+// Tells whether numbers are equal by their bits: 0 is not -0, NaN is NaN.
 bool same_number(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 bool same_structure(const Node& a, const Node& b) {

@@ -12,7 +12,7 @@
 
 namespace kernweave {
 
-// Along what a variable's data vary. `pair_swapped` reads a matrix of pairs by columns.
+// The axis along which a variable's data vary. `pair_swapped` reads a matrix of pairs by columns.
 enum class Axis { i, j, param, pair, pair_swapped };
 
 Axes axes_of(Axis axis);
@@ -26,7 +26,7 @@ struct Variable {
   Source source;
   int width;
   Kind kind;
-  Axes of_value;         // of a stand-in for a value: the axes that this varies along
+  Axes of_value;         // of a stand-in for a value: the axes along which the value varies
   int operand;           // place in the caller's list of operands; -1 for a counter
   int centre = kAsItIs;  // the operand relative to whose centre the data are read
 
@@ -69,7 +69,7 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   Expr make(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes = {});
-  // A literal: integer where it is whole.
+  // Returns a literal, which is an integer if the value is whole.
   Expr number(double value);
   Expr number(double value, Kind kind);
   // Returns the leaf of a variable: a single leaf for the same operand, axis and centre.
@@ -89,7 +89,7 @@ class Pool {
 inline int width(Expr f) { return f->type.width; }
 inline const Variable& variable(Expr leaf) { return leaf->pool->variable(leaf); }
 
-// Every node that the roots stand on, arguments first; of those made before node number `since`, none.
+// Returns every node that the roots depend on, arguments first, without nodes made before node number `since`.
 std::vector<Expr> reachable(const std::vector<Expr>& roots, int since = 0);
 
 // Remakes formulas bottom up: `remake` gets a node and its remade arguments. One entry per node, so a
@@ -108,7 +108,7 @@ std::vector<Expr> rebuild(const std::vector<Expr>& roots, Remake remake) {
   return out;
 }
 
-// A node as it was, on new arguments.
+// Returns a node with new arguments.
 Expr remade(Expr f, const std::vector<Expr>& args);
 
 }  // namespace kernweave

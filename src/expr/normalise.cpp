@@ -1,5 +1,5 @@
-// Normal form: aliases become their formulas, read as algebra; t(f) and f[rows, ] become f on other leaves, differences
-// get a common centre.
+// Makes the normal form: aliases become their formulas, read as algebra; t(f) and f[rows, ] become f on other leaves;
+// differences get a common centre.
 #include "expr/rewrite.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace kernweave {
 namespace {
 
-// The squared norm of f by a metric: isotropic, of each component, or a whole symmetric matrix.
+// Returns the squared norm of f by a metric: isotropic, a number for each component, or a whole symmetric matrix.
 Expr metric(Expr by, Expr f) {
   if (width(by) == 1) return by * sqnorm2(f);
   if (width(by) == width(f)) return sum(by * square(f));
@@ -31,10 +31,10 @@ Expr angle_of(Expr point, int which) {
 Expr latitude(Expr point) { return angle_of(point, 1); }
 Expr longitude(Expr point) { return angle_of(point, 2); }
 
-// x, repeated to the width of y where it has one component.
+// Returns x, repeated to the width of y if x has one component.
 Expr alike(Expr x, Expr y) { return width(x) == 1 && width(y) > 1 ? sumt(x, width(y)) : x; }
 
-// A whole power; x^0 is 1 for all x, NaN too.
+// Returns a whole power; x^0 is 1 for all x, NaN too.
 Expr whole_power_of(Expr x, int n) { return n == 0 ? lazy_if(equal(x, x), 1, 1) : whole_power(x, n); }
 
 Expr kronecker(Expr x, Expr y, Attributes lists) {
@@ -77,8 +77,8 @@ Expr take_rows(Expr f, bool along_i, Expr rows) {
   });
 }
 
-// The formula of an alias may hold aliases again; its arguments are normalised already and not looked into. Parts that
-// many share are normalised once: seen as a tree, a formula that is made step by step has no end.
+// Normalises an alias. Its formula may hold aliases again; its arguments are already normalised and are not visited.
+// Shared parts are normalised once: written as a tree, a formula that is made step by step has no end.
 Expr normalised_alias(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
 
 using Normalised = std::unordered_map<const Node*, Expr>;
@@ -138,21 +138,21 @@ std::vector<Expr> normalised(const std::vector<Expr>& formulas) { return rebuild
 Expr normalised_for_derivatives(Expr f) { return rebuild({f}, normalised_node<true>)[0]; }
 
 // --- centres -------------------------------------------------------------------------------------------------------
-// Leaves are made anew with the operand in whose middle they are to be seen.
+// Leaves are made anew, with the operand relative to whose centre they are read.
 
 namespace {
 
-// A variable that holds numbers, as it lies or read by row numbers.
+// Tells whether f is a variable of numbers, read directly or by row numbers.
 bool is_reading(Expr f) {
   if (f->op == Op::Gather) return is_reading(f.arg(0));
   return f->op == Op::Var && variable(f).source == Source::data && variable(f).kind == Kind::real;
 }
 
-// A parameter is one point: it has no middle.
+// Tells whether a reading has a middle. A parameter is one point and has none.
 bool has_middle(Expr reading) { return variable(variable_read(reading)).axis != Axis::param; }
 
-// Tells whether both are readings relative to the same centre. False where they cannot be: both are parameters, or one
-// counts.
+// Tells whether both are readings that may be relative to one centre. False if both are parameters, or if one is a
+// counter.
 bool have_common_centre(Expr a, Expr b) {
   return is_reading(a) && is_reading(b) && width(a) == width(b) && (has_middle(a) || has_middle(b));
 }

@@ -8,11 +8,11 @@
 
 namespace kernweave {
 
-// The value of an element-wise operation, or what a fold makes of what came before and one step's arguments.
+// The value of an element-wise operation, or the next result of a fold: of the earlier result and a step's arguments.
 template <class L>
 using RowFn = L (*)(const L* in);
 
-// Null for other operations.
+// Returns the function of an operation; null for operations that are neither element-wise nor folds.
 template <class L>
 RowFn<L> on_lane(Op op) {
   switch (op) {
@@ -32,13 +32,13 @@ RowFn<L> on_lane(Op op) {
 }
 
 // --- traits.cpp ----------------------------------------------------------------------------------------------------
-// Finds traits of operations from their rows: by trying the rows on numbers, and from what their adjoints read.
+// Finds traits of operations from their rows: by trying the rows on numbers, and from the letters their adjoints read.
 
-// Fills in what is found by trying.
+// Fills in the traits that are found by trying.
 void find_traits(OpRow* row);
 
-// The arguments in which an operation is linear, all at once, while all others are numbers; those that are `fixed` may
-// be. None where there are no such arguments: the adjoints of these read none of them, and nor do they read the result.
+// Returns the arguments in which an operation is linear, all at once, if all others are constant, which `fixed` ones
+// may be. None if there are none. The adjoints of linear arguments read neither linear arguments nor the result.
 std::optional<std::vector<bool>> linear_arguments(Op op, const std::vector<bool>& fixed);
 
 }  // namespace kernweave

@@ -1,4 +1,4 @@
-// Recursive descent. Depth is bounded, so no text can exhaust the stack.
+// Parses by recursive descent. Depth is bounded, so no text can exhaust the stack.
 #include "expr/parse.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 // An exponent of this size takes 2 x 10 multiplications; larger ones are surely mistakes.
 constexpr int kLargestExponent = 1024;
 constexpr int kDeepest = 500;
-// Longer ones are named in a message, not repeated.
+// The longest call that a message repeats; a longer call is only named.
 constexpr std::size_t kLongestShown = 60;
 constexpr double kLargestNumber = 1e9;  // of components, places and the like
 
@@ -54,7 +54,7 @@ class Parser {
  private:
   Expr inner() { return infix(kOr); }
 
-  // Operators of one tightness, from left to right; tighter ones within.
+  // Reads operators of one tightness, from left to right, with tighter operators within.
   Expr infix(Tightness level) {
     const auto tighter = [&] { return level == kProduct ? signed_power() : infix(static_cast<Tightness>(level + 1)); };
     Expr f = tighter();
@@ -122,7 +122,7 @@ class Parser {
     return f;
   }
 
-  // KeOps' words for numbers.
+  // Reads KeOps' words for numbers; null for other words.
   Expr constant(const Token& name) {
     if (name.text == "IntCst") return pool_->number(attribute());
     if (name.text == "IntInv") return pool_->number(1.0 / attribute());
@@ -137,7 +137,7 @@ class Parser {
     return width == 1 ? pool_->number(0) : sumt(pool_->number(0), width);
   }
 
-  // KeOps' words for derivatives: Grad(f, x, cotangent) and its kin.
+  // Reads KeOps' words for derivatives: Grad(f, x, cotangent) and its kin.
   Expr derived(const Derivation& how) { return derived(how, inner()); }
 
   // Derives a formula that has been read; `in` becomes the variable of the derivative.
@@ -180,7 +180,7 @@ class Parser {
       args.push_back(inner());
     }
     const std::vector<int> attributes = attributes_of(op);
-    // KeOps' third argument: where a period begins.
+    // KeOps' third argument is the beginning of a period.
     const Expr from = op == Op::Mod && scan_.take_if(",") ? inner() : Expr();
     const std::size_t length = scan_.peek().at + 1 - name.at;
     if (!scan_.take_if(")")) scan_.fail_here(sentence("expected ')' ", needs(op)));
@@ -270,7 +270,7 @@ class Parser {
     return ahead.peek().is == Token::Is::name && !stem_of(ahead.peek().text).empty();
   }
 
-  // The name of a reduction before its ending; empty where there is none.
+  // Returns the name of a reduction without its ending; empty if the name does not have this ending.
   static std::string stem_of(const std::string& name) {
     const std::string ending = "_Reduction";
     const std::size_t at = name.size() > ending.size() ? name.size() - ending.size() : 0;
@@ -287,7 +287,7 @@ class Parser {
     derive_sum(name, *how, parsed);
   }
 
-  // The derivative of a sum is a sum again, that of its terms. A gradient keeps the axis of its variable.
+  // Derives a sum: the derivative is the sum of its terms' derivatives. A gradient keeps the axis of its variable.
   void derive_sum(const Token& name, const Derivation& how, Parsed* parsed) {
     user_check(parsed->reduction == "Sum" && !parsed->weight && how.along, Fault::unsupported, name.text, "() of ",
                parsed->reduction, "_Reduction() in a text is not built; keops_grad() and vjp() take more");
@@ -299,7 +299,7 @@ class Parser {
     else if (parsed->axis == 0) parsed->folded = "i";
   }
 
-  // Name_Reduction(f [, K] [, axis] [, weight]): KeOps has the axis last, whole numbers tell it from a weight.
+  // Reads Name_Reduction(f [, K] [, axis] [, weight]). In KeOps the axis comes last; whole numbers are no weights.
   void read_reduction(const std::string& stem, Parsed* parsed) {
     parsed->reduction = stem;
     parsed->formula = inner();

@@ -1,4 +1,4 @@
-// Text to formula, by our own grammar: R's infix, calls of operations by either name, nothing else.
+// Parses text to a formula by our own grammar: R's infix, calls of operations by either name, nothing else.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -18,28 +18,28 @@ using NameLookup = std::function<Expr(const std::string& name)>;
 // by rows.
 enum class Grammar { ours, keops };
 
-// The value of a number that a text does not say; in R it is NA.
+// The value that stands for a number that a text does not give; in R it is NA.
 constexpr int kUnsaid = std::numeric_limits<int>::min();
 
-// A formula, and the reduction around it where the text has one: `Sum_Reduction(f, 1)`.
+// A formula, and the reduction around it if the text has one: `Sum_Reduction(f, 1)`.
 struct Parsed {
   Expr formula;
   std::string reduction;  // as written; empty: none
-  int places = 0;         // K, where given
+  int places = 0;         // K, if given
   Expr weight;
   int axis = kUnsaid;  // the axis summed away: 0 i, 1 j
-  std::string folded;  // the axes summed away by what is around the reduction, which then has the last word: i, j or ij
+  std::string folded;  // the axes summed away by a derivative around the reduction, which override `axis`: i, j or ij
 };
 
-// Fails with Fault::syntax or Fault::unknown_op, pointing at the place.
+// Parses a text. Fails with Fault::syntax or Fault::unknown_op, pointing at the place.
 Parsed parse(const std::string& text, Pool* pool, const NameLookup& scope, Grammar grammar);
 
-// A side of a rewrite rule: in an untyped pool, where letters stand for attributes too.
+// Parses a side of a rewrite rule, in an untyped pool; letters stand for attributes too.
 Expr parse_pattern(const std::string& text, Pool* pool);
 constexpr int pattern_attribute(char letter) { return -static_cast<int>(letter); }
 constexpr char pattern_letter(int attribute) { return static_cast<char>(-attribute); }
 
-// "x = Vi(3)" and its kin; "x = Vi(0, 3)" and KeOps' "x = Var(0, 3, 0)" say at which place, from 0.
+// "x = Vi(3)" and its kin; "x = Vi(0, 3)" and KeOps' "x = Var(0, 3, 0)" also give the place, from 0.
 struct Declaration {
   std::string name;
   Axis axis;
@@ -49,7 +49,7 @@ struct Declaration {
 Declaration parse_declaration(const std::string& text);
 
 // --- infix ---------------------------------------------------------------------------------------------------------
-// R's operators: how tightly each binds. Which operation an operator is, its row says.
+// The tightness with which R's operators bind. The operation of an operator is in its row.
 
 // The precedence of R's operators, from the lowest.
 enum Tightness { kLoose, kOr, kCompare, kSum, kProduct, kSign, kAtom };
@@ -68,7 +68,7 @@ inline Tightness tightness_of(const std::string& symbol) {
 }
 
 // --- scan.cpp ------------------------------------------------------------------------------------------------------
-// Text to tokens.
+// Splits text into tokens.
 
 struct Token {
   enum class Is { name, number, symbol, end } is;
@@ -86,7 +86,7 @@ class Lexer {
   bool take_if(const char* symbol);
   void expect(const char* symbol, const char* where);
   bool at_symbol(const char* symbol) const { return token_.is == Token::Is::symbol && token_.text == symbol; }
-  // A syntax error with the text and a mark under the place.
+  // Fails with a syntax error that shows the text and a mark under the place.
   [[noreturn]] void fail_here(const std::string& what) const { fail_at(token_.at, what); }
   [[noreturn]] void fail_at(std::size_t at, const std::string& what) const;
 
@@ -102,17 +102,17 @@ class Lexer {
 // --- keops.cpp -----------------------------------------------------------------------------------------------------
 // Makes operations as a text in KeOps' words means them: places count from 0, matrices and tensors lie by rows.
 
-// The formula for an operation whose arguments and whole numbers are given as KeOps gives them. Messages call it
-// `written`.
+// Returns the formula of an operation whose arguments and whole numbers are given in KeOps' form. Messages call the
+// operation `written`.
 Expr make_keops(Op op, std::vector<Expr> args, std::vector<int> attributes, const std::string& written);
 
-// A matrix of so many rows that lies by columns, by rows.
+// Returns a matrix of `rows` rows, which lies by columns, in order by rows.
 Expr by_rows(Expr matrix, int rows);
 
 // --- show.cpp ------------------------------------------------------------------------------------------------------
-// Formula to text. What has no transposes, row subsets or infinite numbers, parse.hpp reads back.
+// Writes formulas as text, which parse.hpp reads back unless it has transposes, row subsets or infinite numbers.
 
-// Cut with "..." beyond `budget` characters: shared parts are written out each time they are used.
+// Writes a formula, cut with "..." beyond `budget` characters: shared parts are written out each time they are used.
 std::string show(Expr f, std::size_t budget = 2000);
 // Writes a variable as in a formula. `with_axis`: as `Vi(x)` or `Vj(x)`, since `x` alone would leave the axis open.
 std::string show_variable(const Variable& v, bool with_axis);

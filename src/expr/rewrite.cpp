@@ -1,4 +1,4 @@
-// Pattern matcher. Knows the meaning of a rule's letters and no rule.
+// Matches patterns. Knows the meaning of a rule's letters, but no rule.
 #include "expr/rewrite.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ struct Bindings {
   int attribute(int code) const { return attributes[pattern_letter(code) - 'a']; }
 };
 
-// Neither negative nor -0, as far as a few levels of the formula tell: it may be deep, and its parts may be shared.
+// Tells whether f is neither negative nor -0, as far as a few levels tell: f may be deep, and its parts may be shared.
 bool is_not_negative(Expr f, int levels = 3) {
   if (f->op == Op::Number) return f->number >= 0 && !std::signbit(f->number);
   const OpRow& r = row(f->op);
@@ -135,7 +135,7 @@ Expr fold_numbers(Expr f) {
   return f->pool->number(r.value(in).v, f->type.kind);
 }
 
-// Instructions, about, by how often they run: for every pair, for every row or column, once.
+// An estimate of instructions, by how often they run: for every pair, for every row or column, once.
 struct Work {
   long long pair = 0, row = 0, once = 0;
 
@@ -157,7 +157,7 @@ std::vector<int> filled_in(std::vector<int> attributes, const Bindings& bound) {
   return attributes;
 }
 
-// A side of a rule with its letters filled in; what it adds to the formulas they stand for goes to `work`.
+// Returns a side of a rule with its letters filled in; adds the work of the side, without the letters' work, to `work`.
 Expr filled_in(Expr pattern, Pool* pool, const Bindings& bound, Work* work) {
   if (pattern->op == Op::Var) return bound.formula(variable(pattern).name[0]);
   if (pattern->op == Op::Number) return pool->number(pattern->number);
@@ -233,7 +233,7 @@ class GroupedFactors {
     take_along(kAlongJ);
     Expr scalar = times(scalars_[kPairs], scalars_[kAlongJ]);
     scalar = times(scalar, scalars_[kAlongI]);
-    // A parameter goes to what runs less often than the pairs, and there is none left: it stands alone.
+    // A parameter that is left stands alone: there is no factor that runs less often than the pairs to take it in.
     Expr all = times(scalars_[kOnce], scalar);
     for (const FactorGroup g : {kOnce, kAlongI, kAlongJ, kPairs}) all = times(all, vectors_[g]);
     if (!all) return pool->number(number_);
@@ -246,8 +246,8 @@ class GroupedFactors {
     return b ? make_(Op::Mult, {a, b}) : a;
   }
 
-  // Parameters, then numbers along an axis, are taken in where they run least often: by the vector along the
-  // axis, where there is one, else by the other numbers along it.
+  // Multiplies parameters, then numbers along an axis, into factors that run least often: into the vector along the
+  // axis, if there is one, else into the other numbers along it.
   void take_along(FactorGroup axis) {
     if (scalars_[axis] && scalars_[kOnce]) {
       scalars_[axis] = times(scalars_[kOnce], scalars_[axis]);
@@ -281,11 +281,11 @@ class Simplifier {
  public:
   explicit Simplifier(std::vector<std::string>* fired) : fired_(fired) {}
 
-  // Others use this formula too: it stays in one piece.
+  // Notes that other formulas use this formula, so that it stays in one piece.
   void note_shared(Expr f) { shared_.insert(f.get()); }
 
-  // A product whose factors run as seldom as they can. Only where that saves work: the order of factors that
-  // cost the same is the user's.
+  // Orders a product so that its factors run as seldom as they can, but only if that saves work: factors of equal cost
+  // keep the user's order.
   Expr ordered(Expr f) {
     if (f->op != Op::Mult) return f;
     const auto shared = [&](Expr g) { return shared_.count(g.get()) > 0; };
@@ -296,7 +296,7 @@ class Simplifier {
     return to;
   }
 
-  // The arguments are simple already.
+  // Simplifies a node whose arguments are already simple.
   Expr simple(Expr f) {
     for (int turns = 0;; ++turns) {
       internal_check(turns < kMostTurns, "the rewrite rules go round in circles");
@@ -321,7 +321,7 @@ class Simplifier {
     return f;
   }
 
-  // The right side of a rule, simplified as it is made.
+  // Makes the right side of a rule, simplified as it is made.
   Expr simple_side(Expr pattern, Pool* pool, const Bindings& bound) {
     Work unused;
     if (pattern->args.empty()) return filled_in(pattern, pool, bound, &unused);

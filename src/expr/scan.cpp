@@ -11,14 +11,14 @@
 namespace kernweave {
 namespace {
 
-// Longest first.
+// The symbols, longest first.
 const char* const kSymbols[] = {"**", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^",
                                 "|",  "<",  ">",  "(",  ")",  "[", "]", ",", "="};
 
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '.' || c == '_'; }
 bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_'; }
 bool digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-// Bytes that are no printable ASCII would garble a message.
+// Replaces a byte that is not printable ASCII, which would garble a message.
 char printable(char c) { return c >= ' ' && c <= '~' ? c : '?'; }
 
 }  // namespace

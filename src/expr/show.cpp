@@ -1,5 +1,5 @@
 // Writes a formula in R's infix, with as few parentheses as precedence allows. A variable is written by the name of its
-// operand; where the name leaves open along which axis its points are read, as `Vi(x)` or `Vj(x)`.
+// operand, or as `Vi(x)` or `Vj(x)` if the name leaves open along which axis its points are read.
 #include "expr/parse.hpp"
 
 #include <cmath>
@@ -11,13 +11,13 @@
 namespace kernweave {
 namespace {
 
-// t() of points along one axis, which are the same points along the other; of pairs it is the matrix transposed.
+// Tells whether f is t() of points along one axis: the points along the other. t() of pairs transposes the matrix.
 bool turns_points(Expr f) { return f->op == Op::Swap && !f->type.axes.has(Axes::ij()); }
 
-// Row numbers stand as they are, whichever way the points are turned.
+// Tells whether f has row numbers, which stay as they are if the points are turned.
 bool takes_rows(Expr f) { return f->op == Op::Take || f->op == Op::Gather; }
 
-// The operands that are read along both axes, or within turned points.
+// Returns the operands that are read along both axes, or within turned points.
 std::unordered_set<int> read_both_ways(Expr root) {
   std::unordered_set<const Node*> turned;
   std::unordered_map<int, Axes> along;
@@ -47,7 +47,7 @@ class FormulaWriter {
   }
 
  private:
-  // Deeper than this a text has long passed any budget; it bounds the recursion.
+  // Bounds the recursion: the text of a deeper formula has long passed any budget.
   static constexpr int kDeepest = 400;
 
   // An argument is put in parentheses when it binds less tightly than its place asks.

@@ -1,5 +1,5 @@
-// Builds the tables from the rows: every column an engine without templates needs, as a function pointer; letters for
-// the words of a column of attributes, and walks along them.
+// Builds the tables from the rows: every column an engine without templates needs, as a function pointer. Turns the
+// words of an attributes column into letters, and reads attributes by these letters.
 #include "expr/table.hpp"
 
 #include <cctype>
@@ -62,7 +62,7 @@ std::string operator_symbol(const std::string& columns) {
   return columns.substr(first, columns.find('"', first) - first);
 }
 
-// "g * y" -> "y"; a width is none of an argument's values.
+// Returns the arguments that an adjoint reads: "g * y" -> "y". A width is no value of an argument.
 std::string letters_read(const std::string& adjoint) {
   if (adjoint == "none()") return "xyzr";
   std::string letters, word, before;
@@ -107,7 +107,7 @@ OpRow looped(OpRow row, LoopFn loop) {
   row.loop = loop;
   return row;
 }
-// A polynomial of degree 5, and as much again to find its coefficients.
+// The cost is a polynomial of degree 5, and as much again to find its coefficients.
 OpRow looking_up(OpRow row, LoopFn loop) {
   row.looks_up = true;
   row.cost = 24;
@@ -171,7 +171,7 @@ StateRow state_row() {
   };
 }
 
-// Both names of every row, to its place.
+// Maps both names of every row to its place.
 template <class Row>
 std::unordered_map<std::string, std::size_t> places_of(const std::vector<Row>& rows) {
   std::unordered_map<std::string, std::size_t> places;

@@ -20,14 +20,14 @@ enum class KindRule { real, arith, same, logical };
 using Lane = Scalar<double>;
 using LoopFn = void (*)(const Read<Lane>* in, Lane* out, int width, const int* attributes);
 
-// A product of powers: number * x^p * y^q where the arguments are positive; its sign turns with those of some. Of a row
-// that takes differences it is one of the difference, of a fold that adds up each term is.
+// A product of powers: number * x^p * y^q for positive arguments; its sign turns with the signs of some arguments. For
+// a row that takes differences, a product of powers of the difference; for a fold that adds up, each term is a product.
 struct PowerLaw {
   struct Power {
     int power;
     bool turns;
   };
-  double number = 0;  // 0: the value is no such product
+  double number = 0;  // 0: the value is no product of powers
   std::vector<Power> powers;
 
   explicit operator bool() const { return number != 0; }
@@ -45,24 +45,24 @@ struct OpRow {
   std::string attributes;  // their form, see attribute_form()
   KindRule kind;
   std::string kind_args;                   // letters of the arguments that make the kind; empty: all
-  std::string symbol;                      // R's operator, where there is one
+  std::string symbol;                      // R's operator, if there is one
   Lane (*value)(const Lane* in);           // element-wise
   Lane (*start)();                         // fold
   Lane (*next)(Lane acc, const Lane* in);  // fold
   LoopFn loop;                             // loop
   const char* attribute_names;
   bool looks_up = false;         // of a loop: it reads its second argument by place, and takes one number of the first
-  bool has_own_adjoint = false;  // of an alias: its derivative is not that of its formula
+  bool has_own_adjoint = false;  // of an alias: its derivative is not the derivative of its formula
   // Found by trying, not declared:
   bool commutes = false;     // f(x, y) = f(y, x)
   bool differences = false;  // f(x + c, y + c) = f(x, y)
-  // Neither negative nor -0, though it may be NaN: of any arguments; of such; of two that are the same.
+  // Never negative nor -0, but maybe NaN: for any arguments; for arguments that are not negative; for equal arguments.
   bool not_negative = false, not_negative_of_such = false, not_negative_of_same = false;
   int cost = 1;  // instructions for one component, about
-  // For each argument, letters of the arguments that its adjoint reads, r for the result; all where nothing flows back.
+  // For each argument, letters of the arguments that its adjoint reads, r for the result; all if nothing flows back.
   std::vector<std::string> adjoint_reads{};
   // Found by trying as well:
-  bool adds_up = false;  // of a fold: does it add its terms to what came before?
+  bool adds_up = false;  // of a fold: does it add its terms to the earlier result?
   PowerLaw law{};
   double log_base = 0;  // of a function with f(x + y) = f(x) f(y): the logarithm of f(1)
 
@@ -107,14 +107,14 @@ struct RedRow {
   red::Matters matters;
   bool is_short;  // is there a short way for most terms?
 
-  bool picks() const { return is_short && !adds; }  // does it let most terms pass, once it has seen some?
+  bool picks() const { return is_short && !adds; }  // does it ignore most terms, once it has seen some?
 };
 
 const RedRow& row(Red red);
 const std::vector<RedRow>& red_rows();
 bool find_red(const std::string& name, Red* found);
 
-// A reduction that is another one, of a formula.
+// A derived reduction: the reduction `of` of a formula.
 struct DerivedRow {
   const char* name;
   const char* fn;
@@ -127,17 +127,17 @@ const std::vector<DerivedRow>& derived_rows();
 bool find_base(const std::string& name, Red* found);
 
 // --- attributes ----------------------------------------------------------------------------------------------------
-// The whole numbers of an operation. As they are kept, numbers stand for themselves and lists behind their lengths.
+// The whole numbers of an operation, in one list: a number is kept as it is, a list behind its length.
 
 // The kinds of attributes, by a letter: the column `c(list(places), width)` of ops.def has the form "ln".
-constexpr char kNumber = 'n', kList = 'l', kMaybeList = 'm';  // which is empty where nothing is given
+constexpr char kNumber = 'n', kList = 'l', kMaybeList = 'm';  // a list that is empty if nothing is given
 std::string attribute_form(const std::string& column);
 
 bool have_form(const std::vector<int>& kept, const std::string& form);
-// "3, c(1, 2)", as R would write them; a list that is missing is left out.
+// Writes attributes as R would: "3, c(1, 2)"; a list that is missing is left out.
 std::string show_attributes(const std::vector<int>& kept, const std::string& form);
 
-// Reads them one after the other. Their form is known to be right.
+// Reads attributes one after the other. Their form must be right.
 class Attributes {
  public:
   explicit Attributes(const std::vector<int>& kept) : kept_(kept) {}

@@ -1,4 +1,4 @@
-// Numbers are tried that no accident of rounding or sign makes alike.
+// Finds traits by trying numbers that no accident of rounding or sign makes alike.
 #include "expr/on_lane.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 bool takes_numbers(const OpRow& op) { return op.form == Form::elementwise || op.form == Form::fold; }
 bool alike(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// The value, of a fold that after one step.
+// Returns the value; for a fold, its result after one step.
 Lane term_of(const OpRow& op, const Lane* in) { return op.form == Form::fold ? op.next(op.start(), in) : op.value(in); }
 
-// Tells whether f(x, y) = f(y, x). A fold is also tried on two steps, where the value before counts.
+// Tells whether f(x, y) = f(y, x). A fold is also tried on two steps, in which the earlier result counts.
 bool commutes(const OpRow& op) {
   if (op.arity != 2 || !takes_numbers(op)) return false;
   const double nan = -std::log(-1.0);
@@ -42,7 +42,7 @@ bool takes_differences(const OpRow& op) {
   return true;
 }
 
-// The value, of a fold that after two steps.
+// Returns the value; for a fold, its result after two steps.
 Lane tried(const OpRow& op, const Lane* in) {
   return op.form == Form::fold ? op.next(op.next(op.start(), in), in) : op.value(in);
 }
@@ -101,7 +101,7 @@ bool holds(const PowerLaw& law, const OpRow& op) {
   return true;
 }
 
-// Powers are read from what doubling an argument does, signs from what turning its sign does.
+// Finds a power law: doubling an argument shows the power, turning its sign shows the sign.
 PowerLaw power_law(const OpRow& op) {
   if (!takes_numbers(op) || (op.form == Form::fold && !op.adds_up)) return {};
   const int count = op.differences ? 1 : op.arity;

@@ -40,7 +40,7 @@ Width quotient(Width matrix, Width vector) {
   return vector >= 1 && matrix >= vector && matrix % vector == 0 ? matrix / vector : kMisfit;
 }
 
-// The value, or one of the derivatives, that a table has.
+// Returns the width, 1, of the value or of a derivative that a table has.
 Width looked_up(Width x, Width table, Width order, Width most) {
   user_check(order <= most, Fault::no_gradient, "the table of a radial function has ", most,
              " derivatives by the squared distance (of one by `nu` fewer), and number ", order, " is needed");
@@ -175,7 +175,7 @@ Type structural_type(Op op, const std::vector<Expr>& args, const std::vector<int
   return type;
 }
 
-// First and last of the components that an operation reads or fills, counted from 1, among so many.
+// The first and the last component that an operation reads or fills, counted from 1, among `among` components.
 struct ComponentRange {
   Width first, last, among;
 };

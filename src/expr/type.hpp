@@ -1,4 +1,4 @@
-// The type of a formula: how many components, which kind of number, which axes it varies along.
+// The type of a formula: its number of components, its kind of number, and the axes along which it varies.
 // Knows no number of points.
 #pragma once
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace kernweave {
 
-// In order of promotion. `complex` is reserved: no operand of this kind can be made yet.
+// The kinds of numbers, in order of promotion. `complex` is reserved: no operand of this kind can be made yet.
 enum class Kind : std::uint8_t { logical, integer, real, complex };
 
 const char* kind_name(Kind kind);
@@ -49,8 +49,8 @@ class Expr;
 // Fails with Fault::shape or Fault::kind, naming the operation, its arguments and their widths.
 Type infer(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes);
 
-// The components that an operation reads or fills must be there: Fault::shape, naming the operation as it was written
-// and the number that places are counted from there.
+// Checks that the components exist that an operation reads or fills. Fails with Fault::shape, naming the operation as
+// it was written and the number `from` which its places count.
 void check_places(Op op, const std::vector<Expr>& args, const std::vector<int>& attributes, const std::string& written,
                   int from = 1);
 

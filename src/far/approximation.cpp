@@ -1,4 +1,4 @@
-// The approximation as a template of the number of components, behind one interface.
+// Implements an approximation as a template of the number of components, behind one interface.
 #include "far/approximation.hpp"
 
 #include <algorithm>
@@ -47,10 +47,10 @@ class Approximated : public Approximation {
     if (scale < distance::kSmallestScale) scale = largest_between(0, D * cube_.width * cube_.width);
     const bool is_number = std::isfinite(form_.profile.at(reach.least)) || std::isfinite(form_.profile.at(reach.most));
     user_check(scale > 0 || is_number, Fault::input, "the formula is not a number at any distance of these points");
-    scale = std::max(scale, distance::kSmallestScale);  // of a formula that is 0
+    scale = std::max(scale, distance::kSmallestScale);  // if the formula is 0 everywhere
     rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
     const Demands demands{request.tolerance * scale, request.grade, form_.power};
-    // A power of the difference gives a column of weights several columns of moments, so a pair is relatively cheaper.
+    // With a power of the difference, a column of weights has more moments, so pairs cost less in relation.
     Prices prices = request.prices;
     prices.pair /= 1 + form_.power * D;
     Octree<D>& sources = sources_ ? *sources_ : *targets_;
@@ -159,7 +159,7 @@ class Approximated : public Approximation {
   // Counts the sums of each column of weights: one for each component of the difference.
   std::int64_t found() const { return form_.power > 0 ? D : 1; }
 
-  // Returns weights times factors of columns; none if there are no factors.
+  // Returns the weights times the factors of columns; empty if there are no factors.
   std::vector<double> with_factors(const double* sorted, int columns) const {
     const std::int64_t n = form_.columns.count;
     const std::vector<double>& factors = form_.columns.factors;
@@ -197,8 +197,8 @@ class Approximated : public Approximation {
         }
     });
   }
-  // Adds up sums of the components of the difference, the first at `at`, times numbers and factors of a row, or
-  // (`size`) times their absolute values.
+  // Adds up the sums of the components of the difference (the first is at `at`), times the numbers and the factor of a
+  // row or, if `size` is set, times their absolute values.
   double of_component(const std::vector<double>& sums, std::int64_t at, std::int64_t row, int d, bool size) const {
     const double factor = factor_at(static_cast<std::size_t>(row), static_cast<std::size_t>(d));
     double all = 0;

@@ -19,7 +19,7 @@ struct ApproximationRequest {
   double tolerance = 1e-6;
   Grade grade = Grade::audit;
   Prices prices;
-  device::Device* device = nullptr;  // that computes products; null: the host
+  device::Device* device = nullptr;  // the device that computes products; null: the host
 };
 
 // The properties of a level, for print().
@@ -42,21 +42,21 @@ class Approximation {
 
   // Puts weights, column by column, into the order of boxes. Tells whether all are finite.
   virtual bool sort(const double* weights, int columns, const arrays::Workers& workers, double* sorted) const = 0;
-  // Computes products of sorted weights, in the order of points: sums over far pairs, plus `near`, the sums over near
-  // pairs in the order of boxes, unless null. Each column of weights has a column of results, and of `bounds` unless
-  // null, for each component of the formula.
+  // Computes products of sorted weights, in the order of points: the sums over far pairs, plus `near` (the sums over
+  // near pairs, in the order of boxes) unless null. Each column of weights and component of the formula has a column of
+  // results, and a column of `bounds` unless null.
   virtual void multiply(const double* sorted, const double* near, int columns, const arrays::Workers& workers,
                         double* out, double* bounds) const = 0;
   // Returns the product on a device. The first call uploads the plan.
   DeviceProduct& on(device::Device* device, const arrays::Workers& workers);
-  // Returns the points on both sides whose pair with themselves is not near.
+  // Returns the numbers k for which the pair (k, k) is not near.
   std::vector<std::int64_t> far_from_themselves() const;
   virtual const Fresh<int>& order_of_rows() const = 0;
   virtual const Fresh<int>& order_of_columns() const = 0;
   virtual const std::vector<Rectangle>& near() const = 0;
   virtual std::vector<LevelReport> levels() const = 0;
   virtual double near_pairs() const = 0;
-  virtual double outliers() const = 0;  // points of both sides in no box
+  virtual double outliers() const = 0;  // the number of points of both sides that are in no box
   virtual int components() const = 0;
   virtual double bytes() const = 0;
 
@@ -76,20 +76,20 @@ class Approximation {
 };
 
 // --- truncation.cpp -------------------------------------------------------------------------------------------------
-// Leaves out pairs of points with a negligible formula of their distance: bounding boxes of points in any number of
-// components, and the pairs of boxes that remain.
+// Leaves out pairs of points if the formula of their distance is negligible: makes bounding boxes of points in any
+// number of components, and lists the pairs of boxes that remain.
 
 // The largest value that may be left out.
 struct Allowance {
   double tolerance = 0;
-  bool relative = true;  // to the largest value
+  bool relative = true;  // is the tolerance relative to the largest value?
 };
 
 struct Truncation {
-  std::vector<int> rows, columns;    // the points in order
-  std::vector<Rectangle> kept;       // of positions in that order; sorted by rows, then by columns
+  std::vector<int> rows, columns;    // the numbers of the points, in the order of boxes
+  std::vector<Rectangle> kept;       // pairs that are kept, by positions in this order; sorted by rows, then by columns
   double kept_pairs = 0;
-  double largest_left_out = 0;  // bound of the values of pairs that are not kept
+  double largest_left_out = 0;  // a bound of the values of pairs that are not kept
   double scale = 0;             // the largest value of the formula, times the largest factors of rows and columns
 };
 

@@ -1,5 +1,5 @@
-// A level on a GPU, by batches of a class and a permutation. The result of each pair is stored, then results of a
-// target are added up in a fixed order: sums have the same bits each time.
+// Computes a level on a GPU, by batches of one class and permutation. The result of each pair is stored, then the
+// results of a target are added up in a fixed order, so sums have the same bits each time.
 #include "far/device_product.hpp"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ using gpu::FarTask;
 static_assert(gpu::kFarDegrees<1> == kMostDegreesOf<1> && gpu::kFarDegrees<2> == kMostDegreesOf<2> &&
               gpu::kFarDegrees<3> == kMostDegreesOf<3> && gpu::kFarRowsOfBlock == kRowsOfBlock);
 
-constexpr std::size_t kWaitingBytes = std::size_t{1} << 30;  // of stored results of pairs
-constexpr std::int64_t kSharedBytes = 110 * 1024;            // of a batch, so that two are on a multiprocessor
+constexpr std::size_t kWaitingBytes = std::size_t{1} << 30;  // the most bytes of stored results
+constexpr std::int64_t kSharedBytes = 110 * 1024;            // the most bytes of a batch: two fit on a multiprocessor
 
 std::int64_t bytes_of(std::int64_t numbers) { return numbers * static_cast<std::int64_t>(sizeof(double)); }
 
@@ -142,7 +142,7 @@ void DeviceLevel<D>::send_matrices(const Level<D>& level) {
   numbers_ = sent(device_, numbers);
 }
 
-// Uploads the pairs, of as many ranges of targets at once as the buffers for results of pairs hold.
+// Uploads the pairs of several ranges of targets at once: as many ranges as the buffer for results of pairs holds.
 template <int D>
 void DeviceLevel<D>::send_pairs(const Level<D>& level, const arrays::Workers& workers) {
   const std::size_t most = kWaitingBytes / static_cast<std::size_t>(bytes_of(numbers()));
@@ -183,17 +183,17 @@ template class DeviceLevel<2>;
 template class DeviceLevel<3>;
 
 // --- M2L batches ----------------------------------------------------------------------------------------------------
-// Pairs of a group of ranges are counted, then placed, by one thread a group: all pairs of a target are in one range.
+// Counts, then places, the pairs of a group of ranges in one thread. All pairs of a target are in one range.
 
 namespace {
 
-constexpr std::size_t kTogether = 8;  // ranges of a group
+constexpr std::size_t kTogether = 8;  // the number of ranges of a group
 
 std::size_t class_of_pair(const Interaction& pair) {
   return static_cast<std::size_t>(pair.offset_class * kSignedPermutations + pair.permutation);
 }
 
-// Replaces the counts of each kind in each group by the places of its pairs. Returns the starts of kinds, and the end.
+// Replaces a group's number of pairs of a kind by the place of its first. Returns the start of each kind, and the end.
 std::vector<int> placed(std::vector<std::vector<int>>* counts, std::size_t kinds) {
   std::vector<int> starts(kinds + 1, 0);
   for (const std::vector<int>& own : *counts)
@@ -223,7 +223,7 @@ M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t las
   const auto target_of = [&](const Interaction& pair) {
     return static_cast<std::size_t>(level.targets.number[static_cast<std::size_t>(pair.target)]);
   };
-  // Calls f(group, pair). A group has several ranges, since it has a count of every kind.
+  // Calls f(group, pair) for each expanded pair. A group has several ranges, since it stores a count of every kind.
   const auto groups = static_cast<Index>((last - first + kTogether - 1) / kTogether);
   const auto each_in_groups = [&](auto f) {
     arrays::each_task(workers, groups, [&](Index group) {

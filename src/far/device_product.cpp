@@ -1,4 +1,4 @@
-// The product on a GPU, level by level, as on the host (product.cpp); its kernels, and the order of its points.
+// Computes the far part of a product on a GPU, level by level, as on the host (product.cpp); has kernels and sorting.
 #include "far/device_product.hpp"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ class LevelwiseDeviceProduct : public DeviceProduct {
   const Spread spread_;
   const int components_, summands_;  // components of the formula, and summands of each
   const DevicePoints<D> targets_;
-  std::unique_ptr<const DevicePoints<D>> sources_;  // null where they are the targets
+  std::unique_ptr<const DevicePoints<D>> sources_;  // null if the sources are the targets
   std::vector<std::unique_ptr<DeviceLevel<D>>> levels_;
   ExpansionBuffers buffers_;
   Block of_components_, weights_, not_finite_;
@@ -137,11 +137,11 @@ template std::unique_ptr<DeviceProduct> product_on(Device*, const Levels<3>&, co
                                                    const arrays::Workers&);
 
 // --- kernels --------------------------------------------------------------------------------------------------------
-// One source for each number of components, compiled once a device and kept with the kernels of formulas.
+// Each number of components has one source text, compiled once for a device and kept with the kernels of formulas.
 
 namespace {
 
-constexpr int kGivenShared = 48 * 1024;  // that a block of threads has without a request
+constexpr int kGivenShared = 48 * 1024;  // the bytes that a block of threads has without a request
 
 std::string written(int components) {
   std::ostringstream out;
@@ -301,7 +301,7 @@ class DeviceMortonOrder : public MortonOrder<D> {
 
   const std::shared_ptr<SortedDevicePoints> points_;
   Block keys_;
-  mutable Fresh<int> order_;  // downloaded when first asked for, as components are
+  mutable Fresh<int> order_;  // the order and the components are downloaded when first asked for
   mutable std::array<Fresh<double>, D> components_;
 };
 

@@ -20,11 +20,11 @@ class DeviceProduct {
  public:
   virtual ~DeviceProduct() = default;
 
-  // Puts numbers of rows or columns of the matrix into the order of boxes. With `ask` waits, and tells whether all are
-  // finite.
+  // Puts numbers of rows or columns of the matrix into the order of boxes. If `ask` is set, waits, and tells whether
+  // all numbers are finite.
   virtual bool sort(bool of_rows, const double* numbers, int columns, double* sorted, bool ask) = 0;
-  // Computes the far part of products with sorted weights, in the order of boxes, without factors and numbers: sums()
-  // results for each column of weights.
+  // Computes the far part of products with sorted weights, in the order of boxes, without factors of rows and numbers:
+  // sums() results for each column of weights.
   virtual void multiply(const double* sorted, int columns, double* sums) = 0;
   virtual int sums() const = 0;
   // Writes products of `columns` columns in the order of points: sums times factors and numbers of each component of
@@ -44,7 +44,7 @@ std::unique_ptr<DeviceProduct> product_on(device::Device* device, const Levels<D
                                           const FormFactors& form, const arrays::Workers& workers);
 
 // --- Morton order ---------------------------------------------------------------------------------------------------
-// The Morton order of points on a GPU, which sorts them itself.
+// Computes the Morton order of points on a GPU.
 
 // Returns the Morton order of points that are all in the cube.
 template <int D>
@@ -73,15 +73,15 @@ void launch(device::Device* device, int components, const char* kernel, const Gr
 const std::string& kernels_text(int components);
 
 // --- M2L batches ----------------------------------------------------------------------------------------------------
-// Batches for the M2L kernel of a GPU: the interactions of some targets by class and permutation, and target by
-// target.
+// Batches for the M2L kernel of a GPU: the interactions of some targets, sorted by class and permutation, and a list of
+// the interactions of each target.
 
 struct M2LBatches {
   std::vector<gpu::FarBatch> batches;
-  Fresh<int> sources;  // of each pair, ordered by class and permutation, then as in the plan
+  Fresh<int> sources;  // the source of each pair, sorted by class and permutation, then as in the plan
   int first_target = 0;
   std::vector<int> starts;
-  Fresh<int> numbers;  // of pairs, target by target: the first pair of each target, and the numbers
+  Fresh<int> numbers;  // the pairs of each target; target first_target + t has entries starts[t] to starts[t + 1] - 1
 };
 
 // Lists the expanded pairs of targets in ranges from `first` to `last` - 1, up to `width` pairs in a batch.
@@ -90,7 +90,7 @@ M2LBatches m2l_batches(const Level<D>& level, std::size_t first, std::size_t las
                      const arrays::Workers& workers);
 
 // --- boxes ----------------------------------------------------------------------------------------------------------
-// Octrees on a GPU: points in order, and the ranges of them that blocks of threads have.
+// Octrees on a GPU: points in order, and the range of points of each block of threads.
 
 using device::Block;
 using device::Device;
@@ -110,7 +110,7 @@ inline Block room_for(Device* device, std::int64_t numbers) {
                           "series of boxes");
 }
 
-// Points of a tree on the device, the number of each where they came from, and factors of each.
+// The points of a tree on the device: their numbers and components, in order, and their factors.
 template <int D>
 struct DevicePoints {
   DevicePoints(Device* device, const Octree<D>& tree, const std::vector<double>& of_points)
@@ -124,7 +124,7 @@ struct DevicePoints {
     factors = sent(device, sorted);
   }
 
-  int count, factors_behind = 0;  // 0: all components have the same factors
+  int count, factors_behind = 0;  // factors_behind is 0 if all components have the same factors
   std::shared_ptr<const SortedDevicePoints> lie;
   Block factors;
 };
@@ -192,7 +192,7 @@ class DeviceLevel {
 
  private:
   std::int64_t shared_bytes() const;
-  std::int64_t numbers() const { return std::int64_t{spread_.count()} * padded_; }  // of a box
+  std::int64_t numbers() const { return std::int64_t{spread_.count()} * padded_; }  // the numbers of a box
   bool has_parts() const { return sources_.range_count > sources_.count; }
 
   void send_terms(const LevelTerms<D>& terms);

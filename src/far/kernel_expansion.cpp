@@ -1,5 +1,5 @@
-// Expands the kernel. Axis by axis, a polynomial of the difference becomes products. Small rows are dropped before the
-// last axis: of three axes, nine rows in ten.
+// Expands the kernel: axis by axis, polynomials of the difference become products of polynomials of the positions.
+// Small rows are dropped before the last axis: with three axes, nine rows in ten.
 #include "far/kernel_expansion.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// The share of the error of dropped numbers that dropped rows may have. In a proof, moments of weights give sharper
-// bounds for single coefficients, but not for rows.
+// The share of dropped rows in the error of all dropped numbers. The share is smaller in a proof, in which moments of
+// weights give sharper bounds for single coefficients, but not for rows.
 constexpr double of_rows(ErrorSum count) { return count == ErrorSum::squares ? 0.1 : 0.01; }
 
 // A histogram of sizes, with four bins for each power of two, to drop the smallest numbers without sorting.
@@ -51,7 +51,7 @@ class SizeHistogram {
   std::array<double, kBins> in_{};
 };
 
-// The pairs of degrees that polynomials of the difference have, and the coefficients of each polynomial.
+// Return the pairs of degrees of the products, and each polynomial of the difference as coefficients of these pairs.
 std::vector<KernelExpansion::DegreePair> pairs_of(const ChebyshevProducts& table, int degrees) {
   std::vector<KernelExpansion::DegreePair> pairs;
   for (int a = 0; a < degrees; ++a)
@@ -86,8 +86,8 @@ std::vector<double> along_axis(const std::vector<double>& numbers, int from, con
   return out;
 }
 
-// Bounds the error of q terms, for each q: the sum over axes and degrees m of the coefficients of m along the axis,
-// times outside[q] / all of the products of m.
+// Bounds the error of q terms, for each q, by the sum over axes d and degrees m of along[d][m] outside_m[q] / all_m.
+// Here along[d][m] is the sum of the coefficients of all products of degree m along axis d.
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count) {
   const auto points = static_cast<std::size_t>(table.degrees);
@@ -149,7 +149,7 @@ template KernelExpansion kernel_expansion<3>(const std::vector<double>&, const C
                                              double);
 
 // --- Chebyshev products ---------------------------------------------------------------------------------------------
-// Evaluates at a grid of Chebyshev points, then applies a cosine transform along each side.
+// Evaluates the polynomials at a grid of Chebyshev points, then applies a cosine transform along each side.
 
 namespace {
 

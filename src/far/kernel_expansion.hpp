@@ -11,18 +11,18 @@ namespace far {
 // --- Chebyshev products ---------------------------------------------------------------------------------------------
 // Chebyshev polynomials of a difference, T_m((u - v) / 2), as sums of products T_a(u) T_b(v): a table for all formulas.
 
-// The sum of the coefficients that are dropped: of their sizes, or of their squares.
+// The kind of sum of dropped coefficients: of their absolute values (sizes), or of their squares.
 enum class ErrorSum { sizes, squares };
 inline double counted(double number, ErrorSum count) {
   return count == ErrorSum::squares ? number * number : std::abs(number);
 }
 
-// For m below `degrees`, a and b below `terms`.
+// A table of the coefficients of T_a(u) T_b(v) in T_m((u - v) / 2), for m below `degrees`, a and b below `terms`.
 struct ChebyshevProducts {
   ChebyshevProducts(int degrees, int terms);
 
   double at(int m, int a, int b) const { return numbers_[place(m, a, b)]; }
-  // The sum of all numbers of an m, and of the numbers with max(a, b) >= q for each number of terms q (`outside`).
+  // The sum of all coefficients of a degree m (`all`), and of the coefficients with max(a, b) >= q (`outside[q]`).
   struct Mass {
     double all = 0;
     std::vector<double> outside;
@@ -40,7 +40,7 @@ struct ChebyshevProducts {
   std::vector<Mass> sizes_, squares_;
 };
 
-// Returns the table of this size, which is made once a process.
+// Returns the table of this size. A process makes each table once.
 const ChebyshevProducts& chebyshev_products(int degrees, int terms);
 
 struct KernelExpansion {
@@ -85,7 +85,7 @@ struct KernelExpansion {
 template <int D>
 std::vector<double> left_out(const std::vector<double>& of_difference, const ChebyshevProducts& table, ErrorSum count);
 
-// Returns the expansion in the positions in both boxes. Drops rows and small coefficients of a sum less than `room`.
+// Returns the expansion in the positions in both boxes. Drops small rows and coefficients, of a sum below `room`.
 template <int D>
 KernelExpansion kernel_expansion(const std::vector<double>& of_difference, const ChebyshevProducts& table, int degrees,
                                  ErrorSum count, double room);

@@ -1,4 +1,4 @@
-// Terms of a level's expansions. The digits of a term's number are its degrees along the axes.
+// Makes the terms and matrices of a level's expansions. The digits of a term's number are its degrees along the axes.
 #include "far/level_terms.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ typename LevelTerms<D>::Degrees LevelTerms<D>::degrees_of(int number) const {
   return degrees;
 }
 
-// Collects terms, ordered by the parities of their degrees, on which zeros of matrices depend, then by total degree.
+// Collects the terms, sorted by the parities of their degrees (zeros of matrices depend on them), then by total degree.
 template <int D>
 void LevelTerms<D>::collect(const std::vector<OffsetClass>& classes, const std::vector<bool>& used,
                             const arrays::Workers& workers) {

@@ -13,7 +13,7 @@ namespace far {
 struct M2LMatrix {
   std::vector<int> first, columns;
   std::vector<double> numbers;
-  // In a proof, sums of sizes of dropped coefficients: for each term of the source, and for sources of no term.
+  // In a proof, the sums of sizes of dropped coefficients: by the source's term, and of source terms outside the set.
   std::vector<double> dropped;
   double of_no_term = 0;
 
@@ -26,8 +26,8 @@ struct M2LMatrix {
 template <int D>
 class LevelTerms {
  public:
-  // Makes matrices of the expansions of used classes, and frees all expansions. Coefficients of no term are added to
-  // the bound of their class.
+  // Makes the matrices of the expansions of used classes, and frees all expansions. Coefficients of terms outside of
+  // the set are added to the bound of their class.
   LevelTerms(std::vector<OffsetClass>* classes, const std::vector<bool>& used, const arrays::Workers& workers);
 
   bool any() const { return !set_.empty(); }
@@ -56,7 +56,7 @@ class LevelTerms {
 
   int degrees_ = 0;
   std::vector<int> set_;    // the numbers of terms, in order
-  std::vector<int> ends_;   // of degrees along the last axis, as in Terms
+  std::vector<int> ends_;   // the ends of degrees along the last axis, as in Terms
   std::vector<int> place_;  // position in the set, by a term's number; -1: no term
   std::vector<M2LMatrix> matrices_;
   std::vector<TermPermutation> permutations_;

@@ -17,17 +17,17 @@ namespace kernweave {
 namespace far {
 namespace {
 
-// The largest number of candidates, unless they are at most the share kMostOfAll of all pairs of boxes.
+// The most candidates of a level. More are allowed if they are at most the share kMostOfAll of all pairs of boxes.
 constexpr double kMostCandidates = 5e7, kMostOfAll = 0.2;
-// Work in units of a coefficient of an M2L product, measured: of each product of polynomials for a point that goes into
-// or out of an expansion, and for the expansion itself.
+// The measured work of a product of polynomials, in units of a coefficient of an M2L product: for a point that goes
+// into or out of an expansion, and for the expansion itself.
 constexpr double kWorkOfPoint = 0.02, kWorkOfExpansion = 0.3;
 // The work of a coefficient by number of components: in three, a first-level cache has no room for all coefficients.
 constexpr double kWorkOfCoefficient[] = {1, 1, 1.5};
-// A tenth of the work of an expansion in 1, 2, and 3 components: a plan is rarely for one product.
+// A tenth of the work of making an expansion in 1, 2, and 3 components: a plan is rarely used for one product only.
 constexpr double kWorkOfClass[] = {5e5, 2e6, 1e7};
 constexpr std::size_t kClassesAtOnce = 64;
-constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes; once there are more, no more expansions
+constexpr double kMostNumbers = 1e8;  // coefficients of a level's classes, after which no more expansions are made
 
 // Sorts pairs by class and permutation; the sort is stable.
 std::vector<Interaction> by_class(const std::vector<Interaction>& pairs, std::size_t classes) {
@@ -71,9 +71,9 @@ class Planner {
   }
 
  private:
-  // The sources of each target with which it is split: pairs of their children are candidates of the next level.
+  // The sources of each target whose pair with it is split: pairs of their children are candidates of the next level.
   using Split = InteractionLists<int>;
-  // The number of pairs of points at an offset: of all its pairs of boxes, and of the largest one.
+  // The numbers of pairs of points at an offset: of all pairs of boxes, and of the largest pair of boxes.
   struct PairCounts {
     double pairs = 0, most_pairs = 0;
 
@@ -87,7 +87,7 @@ class Planner {
     LevelLists(std::size_t targets, std::size_t sources)
         : far(static_cast<std::size_t>(target_ranges(targets))), to(targets), from(sources), split(targets),
           near(targets) {}
-    std::vector<std::vector<Interaction>> far;    // of each range
+    std::vector<std::vector<Interaction>> far;    // the far pairs of each range
     std::vector<std::atomic<bool>> to, from;  // boxes that have expansions
     Split split;
     InteractionLists<Range> near;
@@ -146,7 +146,7 @@ class Planner {
                       F f) const {
     constexpr std::size_t kSteps = D == 1 ? 3 : D == 2 ? 9 : 27;  // -1, 0 or 1 along each axis
     const std::vector<Box>&parents = above(trees_.sources, l), &sources = trees_.sources.boxes[l];
-    std::vector<CandidateClass> kinds;  // of each source of the targets' parent, by the step
+    std::vector<CandidateClass> kinds;  // for each source that the targets' parent is split with, and each step
     int parent_before = -1;
     for (std::size_t t = first; t < last; ++t) {
       const Box& target = trees_.targets.boxes[l][t];
@@ -194,7 +194,7 @@ class Planner {
          "nearly all pairs would be computed");
   }
 
-  // Counts of candidates by canonical offset.
+  // Counts the pairs of points of candidates by canonical offset.
   std::map<Offset<D>, PairCounts> counts_at(std::size_t l, const Split& split) const {
     const std::vector<Box>&targets = trees_.targets.boxes[l], &sources = trees_.sources.boxes[l];
     std::map<Offset<D>, PairCounts> all;

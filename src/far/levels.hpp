@@ -15,14 +15,14 @@ namespace kernweave {
 namespace far {
 
 // --- interaction lists ----------------------------------------------------------------------------------------------
-// Interaction lists of the target boxes of a level, made by ranges of boxes, one thread a range: lists of a range are
-// contiguous.
+// Interaction lists of the target boxes of a level. One thread makes the lists of a range of boxes, so the lists of a
+// range are contiguous.
 
-// The number of ranges of a level's target boxes, at most.
+// The largest number of ranges of a level's target boxes.
 constexpr Index kTargetRanges = 256;
 inline Index target_ranges(std::size_t targets) { return std::min(static_cast<Index>(targets), kTargetRanges); }
 
-// Calls f(range, its first target, the target behind its last).
+// Calls f(range, first target, last target + 1) for each range.
 template <class F>
 void each_target_range(const arrays::Workers& workers, std::size_t targets, F f) {
   const Index all = target_ranges(targets);
@@ -84,7 +84,7 @@ class InteractionLists {
 // --- near_rectangles.cpp --------------------------------------------------------------------------------------------
 // Near pairs as rectangles of rows and columns, from the near columns of the boxes of each level.
 
-using NearColumns = std::vector<InteractionLists<Range>>;  // of each level
+using NearColumns = std::vector<InteractionLists<Range>>;  // the near columns of each level
 
 // Returns rectangles of positions in the trees' orders, sorted by rows, then by columns. Points in no box are near to
 // all points.
@@ -102,7 +102,7 @@ struct Interaction {
   }
 };
 
-// The boxes of a level that have expansions, numbered; others have -1.
+// The numbers of a level's boxes that have expansions; other boxes have -1.
 struct NumberedBoxes {
   explicit NumberedBoxes(const std::vector<std::atomic<bool>>& which);
   bool has(std::size_t box) const { return number[box] >= 0; }
@@ -119,7 +119,7 @@ struct Level {
   std::vector<std::vector<Interaction>> far;
   LevelTerms<D> terms;
   NumberedBoxes targets, sources;
-  double work;                      // of the level's expansions, in coefficients
+  double work;                      // the work of the level's expansions, in coefficients
   double pairs_far, pairs_skipped;  // pairs of boxes
 };
 

@@ -83,7 +83,7 @@ inline void multiply(const far::BlockRows& matrix, const double* in, double* out
 
 // --- points ---
 
-// The points that are taken at once, kStrips vectors: coefficients and moments are read and written once for all.
+// Takes kTogether points at once, as kStrips vectors: coefficients and moments are read and written once for all.
 constexpr int kStrips = 4, kTogether = kStrips * kLanes;
 typedef Vector Strip[kStrips];
 
@@ -93,7 +93,7 @@ inline void each_vector(F f) {
 }
 
 // Calls f(first point, points, polynomials) with T_0 to T_{degrees - 1} of each axis. Lanes behind the last point are
-// at the centre: polynomials at the points of the next box may overflow.
+// at the centre, since polynomials at the points of the next box may overflow.
 template <int D, class F>
 inline void each_strip(const far::BoxPoints<D>& box, int degrees, F f) {
   Strip polynomials[D][far::kMostDegrees];
@@ -154,7 +154,7 @@ void evaluate(const far::BoxPoints<D>& box, const double* coefficients, const fa
   const int p = terms.degrees, all = far::power(p, D);
   for (int k = 0; k < all; ++k) room[k] = 0;
   for (int k = 0; k < terms.count; ++k) room[terms.set[k]] = coefficients[k];
-  // Computes sums += by times the sum along the last axis.
+  // Adds `by` times the sum along the last axis to `sums`.
   const auto add_along_last = [&](int leading, const Strip* last, const Strip& by, Strip* sums) {
     Strip found{};
     for (int c = 0; c < terms.ends[leading]; ++c)

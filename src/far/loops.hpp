@@ -6,9 +6,9 @@
 namespace kernweave {
 namespace far {
 
-constexpr int kBatch = 16;        // pairs of boxes at once
+constexpr int kBatch = 16;        // pairs of boxes that are multiplied at once
 constexpr int kRowsOfBlock = 4;   // rows of a class's matrix that share their columns
-constexpr int kMostDegrees = 48;  // of a polynomial along one axis
+constexpr int kMostDegrees = 48;  // the most degrees of a polynomial along one axis
 
 // Products of Chebyshev polynomials of a position in a box, one along each axis, of degrees less than `degrees`. `set`
 // has the numbers of the terms. For each choice of degrees along the other axes, degrees along the last axis are less

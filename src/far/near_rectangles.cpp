@@ -1,5 +1,5 @@
-// Rectangles of near pairs. A box has the near columns of its ancestors, too, so rows are those of the lowest boxes
-// that have columns.
+// Makes rectangles of near pairs. A box has the near columns of its ancestors, too, so each rectangle has the rows of a
+// lowest box that has columns.
 #include "far/levels.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Boxes, Morton order and cube of an octree. Children of a box are those of its 2^D parts that have points.
+// Makes the boxes, Morton order and cube of an octree. A box has a child for each of its 2^D parts that has points.
 #include "far/octree.hpp"
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class HostMortonOrder : public MortonOrder<D> {
     take_components(points, workers);
   }
 
-  // Keys are in the order of the data, so they are read by the sorted point's number.
+  // The keys are in the order of the data, so the key of a sorted point is read by the point's number.
   std::vector<int> ends_of_parts(int level, const std::vector<Range>& boxes,
                                  const arrays::Workers& workers) const override {
     constexpr Index kTogether = 64;  // boxes that a thread takes
@@ -204,12 +204,12 @@ template std::unique_ptr<MortonOrder<3>> morton_order(const Points&, const Cube<
 
 namespace {
 
-// Outliers lie farther than kFarAway widths of their side's trimmed sample from the sample, and are at most the share
-// kMostOutliers of their side, or one point.
-constexpr std::size_t kSample = 4096, kOfEnds = 64;  // of which one part at each end
+// Outliers lie farther than kFarAway widths of the trimmed samples from the samples. A side has at most the share
+// kMostOutliers of outliers, or one outlier.
+constexpr std::size_t kSample = 4096, kOfEnds = 64;  // the share 1 / kOfEnds is left out at each end
 constexpr double kFarAway = 1000, kMostOutliers = 0.001;
 
-// Returns the bounding box of all points. The sum of 0 times each number tells whether all numbers are finite.
+// Returns the bounding box of all points. Adds 0 times each number to `nothing`: it stays 0 if all numbers are finite.
 template <int D>
 BoundingBox<D> ends_of(const Points& points, const arrays::Workers& workers, double* nothing) {
   BoundingBox<D> all;

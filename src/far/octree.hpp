@@ -40,20 +40,20 @@ struct BoundingBox {
   double width() const;
 };
 
-// A cube of all points, except a few outliers that are so far away that all other points would share a box.
+// A cube of all points, except a few outliers, which are so far away that all other points would share a box.
 template <int D>
 struct Cube {
   std::array<double, D> least{};
   double width = 1;
   bool has_all = true;
-  BoundingBox<D> of_rows, of_columns;  // of the points in the cube
+  BoundingBox<D> of_rows, of_columns;  // boxes of the points in the cube
 
   // Returns the cube of two lists of points, which may be the same list; without a width if a number is not finite.
   static Cube around(const Points& rows, const Points& columns, const arrays::Workers& workers);
   bool has(const std::array<double, D>& point) const;
 };
 
-// The centre of a box of a level, in two parts: boxes may be small beside their distance from the origin.
+// The centre of a box, as the sum of two numbers, since a box may be small compared to its distance from the origin.
 template <int D>
 struct Centre {
   std::array<double, D> at, rest;
@@ -69,7 +69,7 @@ struct Centre {
 template <class Item>
 using Fresh = arrays::Fresh<Item>;
 
-// The numbers of points in that order, and their components one after the other, on a device.
+// The numbers of points in Morton order, and their components one after the other, on a device.
 struct SortedDevicePoints {
   device::Device* device;
   device::Block order, components;
@@ -80,7 +80,7 @@ class MortonOrder {
  public:
   // The number of halvings of the cube: keys have at most 63 bits, positions 30.
   static constexpr int kHalvings = D == 3 ? 21 : 30;
-  // The count of numbers behind the last point that may be read.
+  // The count of numbers after the last point that may be read.
   static constexpr int kBehind = 32;
 
   virtual ~MortonOrder() = default;
@@ -111,13 +111,13 @@ std::unique_ptr<MortonOrder<D>> morton_order(const Points& points, const Cube<D>
 template <int D>
 class Octree {
  public:
-  // A box of at most so many points is not split.
+  // A box of at most kFewest points is not split.
   static constexpr int kFewest = 32;
 
   struct Box {
     int begin, end;              // points, in order
-    int first_child, children;   // of the next level
-    int parent;                  // of the one before
+    int first_child, children;   // boxes of the next level
+    int parent;                  // a box of the previous level
     std::array<int, D> at;       // place in the grid of its level
 
     int size() const { return end - begin; }
@@ -125,7 +125,7 @@ class Octree {
 
   // Makes the root box, of all points in the cube; outliers are in no box.
   explicit Octree(std::unique_ptr<MortonOrder<D>> order);
-  // Adds a level: the children of the boxes of the last one.
+  // Adds a level: the children of the boxes of the last level.
   void split(const arrays::Workers& workers);
   // Tells whether a box of this level has children once it is split.
   static bool is_split(int level, const Box& box) {

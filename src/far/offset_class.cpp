@@ -1,5 +1,5 @@
-// A Chebyshev expansion of the kernel on the differences of two boxes, by interpolation. The interpolation error is
-// bounded first; the sizes of dropped coefficients are added to it.
+// Makes a Chebyshev expansion of the kernel on the differences of two boxes, by interpolation. The interpolation error
+// is bounded first; the sizes of dropped coefficients are added to it.
 #include "far/offset_class.hpp"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ struct ToleranceShares {
 constexpr ToleranceShares shares_of(Grade grade) {
   return grade == Grade::proof ? ToleranceShares{0.03, 0.1} : ToleranceShares{0.1, 0.25};
 }
-// The rounding error of coefficients, moments and sums, relative to the sum of the terms' sizes; and the most of it, in
-// tolerances. Rounding is large if the formula is much larger between the points of a box than at the points.
+// The rounding error of coefficients, moments and sums, relative to the sum of the terms' sizes; and the largest one,
+// in tolerances. Rounding is large if the formula is much larger between the points of a box than at the points.
 constexpr double kVolumeOfRounding = 32 * std::numeric_limits<double>::epsilon(), kMostRounding = 0.5;
 // The errors of later axes grow by the interpolation along earlier axes; in all, they grow by less than this factor.
 constexpr double kGrowth = 15;
@@ -40,7 +40,7 @@ distance::DistanceRange squared_differences(int offset, double half) {
   return {near * near, far * far};
 }
 
-// Returns the tolerance of the formula alone if a component of the difference multiplies the formula.
+// Divides the tolerance by the largest power of the difference that may multiply the formula.
 template <int D>
 Demands without_difference(Demands demands, const Offset<D>& offset, double half) {
   double most = 0;
@@ -110,7 +110,7 @@ std::vector<double> expansion_of(const distance::Profile& k, const Offset<D>& of
   return numbers;
 }
 
-// Estimates the least number of coefficients that an expansion of so many degrees keeps: a few per cent of all.
+// Estimates the least number of coefficients that an expansion of `degrees` degrees keeps: a few per cent of all.
 template <int D>
 double least_coefficients(int degrees) {
   return 0.5 * std::pow(degrees, 4 * D / 3.0);

@@ -71,7 +71,7 @@ enum class Grade { proof, audit };
 struct Demands {
   double tolerance = 0;  // the largest error of the value of a pair of points
   Grade grade = Grade::audit;
-  int power = 0;  // of each component of the difference that multiplies the formula
+  int power = 0;  // the power of each component of the difference that multiplies the formula
 };
 
 // The treatment of a pair of boxes: left out, expanded, computed pair by pair, or subdivided into pairs of children. No
@@ -80,8 +80,8 @@ enum class Admissibility { negligible, admissible, near, subdivided };
 
 struct OffsetClass {
   Admissibility admissibility = Admissibility::subdivided;
-  // The error of leaving out, or of the expansion, without the difference. In a proof, small coefficients are not
-  // included: they are multiplied by moments of a product's weights (M2LMatrix).
+  // The error of leaving pairs out, or of the expansion, without the factor of the difference. In a proof, small
+  // coefficients are not included: they are multiplied by moments of a product's weights (M2LMatrix).
   double bound = 0;
   KernelExpansion expansion;
   double kept = 0;  // number of coefficients that are kept
@@ -94,8 +94,8 @@ constexpr int kMostDegreesOf = D == 1 ? 40 : D == 2 ? 24 : 14;
 // Returns the largest distance of points of two boxes along an axis.
 double reach_along(int offset, double half);
 
-// Returns the class of an offset, for boxes with sides of 2 `half`. An expansion of more than `most_coefficients` is
-// slower than the pairs, and not made.
+// Returns the class of an offset, for boxes with sides of 2 `half`. An expansion of more than `most_coefficients`
+// coefficients is slower than the pairs, so it is not made.
 template <int D>
 OffsetClass class_of(const distance::Profile& k, const Demands& demands, const Offset<D>& offset, double half,
                   double most_coefficients);

@@ -1,5 +1,5 @@
-// The far part of a product on the host, level by level. One thread adds up the sums of a box, in the order of the
-// plan.
+// Computes the far part of a product on the host, level by level. One thread adds up the sums of a box, in the order of
+// the plan.
 //
 // A formula may be multiplied by a power of a component of the difference, x - y = u + o - v, with positions u and v in
 // the boxes of target and source, and the offset o of the boxes. Moments are of weights times powers of -v, M2L makes
@@ -16,7 +16,7 @@ namespace kernweave {
 namespace far {
 namespace {
 
-constexpr Index kBoxesAtOnce = 8;  // of one task of a thread
+constexpr Index kBoxesAtOnce = 8;  // boxes of one task of a thread
 constexpr int kColumnsAtOnce = 16;
 
 template <int D>
@@ -139,7 +139,7 @@ class LevelProduct {
     gather(pairs, from, to, in);
     const M2LMatrix& matrix = level_.terms.matrix(pairs->offset_class);
     loops().multiply(matrix.rows(), in, out);
-    double dropped[kBatch] = {};  // by moments alone: polynomials at targets are 1 at most
+    double dropped[kBatch] = {};  // a bound by moments alone: polynomials at targets are 1 at most
     const double* row = in;
     for (std::size_t k = 0; !dropped_.empty() && k < matrix.dropped.size(); ++k, row += kBatch)
       for (int b = 0; b < kBatch; ++b) dropped[b] += matrix.dropped[k] * std::abs(row[b]);

@@ -19,7 +19,7 @@ namespace {
 
 using BoxNumber = std::int64_t;
 
-// The fewest points of the smallest boxes, which have less than twice as many. Boxes are larger if more than
+// The least number of points of the smallest boxes, which have less than 2 kGrain. Boxes are larger if more than
 // kMostRectangles rectangles would remain.
 constexpr std::int64_t kGrain = 16;
 constexpr std::int64_t kMostRectangles = 4000000;
@@ -48,7 +48,7 @@ class TruncationWalk {
     return {all.least * (1 - kEndOfRounding), all.most * (1 + kEndOfRounding)};
   }
 
-  // Returns the columns that are kept of a box of rows: ranges of their order, adjacent ones merged. Null: all.
+  // Returns the columns that a box of rows keeps, as merged ranges. `negligible` is null if no box has columns.
   std::vector<Range> kept(BoxNumber row, const distance::NegligibleRanges* negligible) const {
     struct BoxVisit {
       int level;

@@ -1,4 +1,4 @@
-// Asks the processor once; may be told otherwise, for tests.
+// Asks the processor for its instruction sets once; tests may choose another set.
 #include "lanes/isa.hpp"
 
 #include "base/error.hpp"

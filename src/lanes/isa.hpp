@@ -1,6 +1,6 @@
-// Instruction sets: those of this build that this machine has, by name; the one that a source is compiled for, which
-// names it by KW_AVX512, KW_AVX2 or KW_BASE, and the pair of macros around its code, after the headers that must not be
-// compiled for one only.
+// Instruction sets: the sets of this build that this machine has, by name; the set that a source is compiled for, which
+// the source names by KW_AVX512, KW_AVX2 or KW_BASE; and the pair of macros around the code of the source, after the
+// headers that must not be compiled for one set only.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-// Code between the two is compiled for the named extensions, whatever the compiler's flags say.
+// Code between KW_TARGET_BEGIN and KW_TARGET_END is compiled for these extensions, whatever the compiler's flags say.
 #define KW_PRAGMA(text) _Pragma(#text)
 #if defined(__clang__)
 #define KW_TARGET_BEGIN(extensions) \
@@ -35,7 +35,7 @@
 #define KW_VECTOR_BYTES 32
 #define KW_ISA_BEGIN KW_TARGET_BEGIN("avx2,fma")
 #define KW_ISA_END KW_TARGET_END
-#elif defined(KW_BASE)  // what every machine of this architecture has
+#elif defined(KW_BASE)  // instructions that every machine of this architecture has
 #define KW_ISA base
 #define KW_VECTOR_BYTES 16
 #define KW_ISA_BEGIN
@@ -50,12 +50,12 @@ constexpr int kVectorBytes = KW_VECTOR_BYTES;
 }  // inline namespace KW_ISA
 #endif
 
-// Best first; never empty.
+// Lists the instruction sets, best first; never empty.
 const std::vector<std::string>& instruction_sets();
 
-// The one in use: the best, until another is asked for by name.
+// Returns the set in use: the best, until another set is asked for by name.
 const std::string& instruction_set();
-// "" for the best. A user failure if this machine or this build has none of that name.
+// Chooses a set by name; "" for the best. A user failure if this machine or this build has no set of that name.
 void use_instruction_set(const std::string& name);
 
 }  // namespace kernweave

@@ -1,4 +1,4 @@
-// Mathematics on packs: sine and cosine, powers, and all that is made of exp. Once per instruction set.
+// Mathematics on packs: sine and cosine, powers, and all functions made of exp. Once per instruction set.
 #pragma once
 #include "lanes/math_exp-inl.hpp"
 
@@ -8,29 +8,29 @@ inline namespace KW_ISA {
 // The limit of |x|: up to it, x / pi is a whole or half number of at most 16 bits, as the parts of pi require.
 constexpr double kCircleLimit = 1e5;
 
-// A number in two: nearest, and what that left out.
+// A number as a sum of two: the nearest number, and the rest.
 template <class P>
 struct Reduced {
   P nearest, rest;
 };
 
-// r - turns * part, no digit lost: the product is exact, and the rest is that of the difference. Joining a
+// Computes r - turns * part without loss: the product is exact, and the rest of the difference is kept. Joining a
 // product and a difference into one rounding changes nothing, since the product has none.
 template <class P>
 KW_FN Reduced<P> less(Reduced<P> r, P turns, double part) {
   const P product = turns * P(part), difference = r.nearest - product;
   return {difference, r.rest + ((r.nearest - difference) - product)};
 }
-// Computes x - turns * part for the first part. Here a difference has a rest only where the product is larger than x.
+// Computes x - turns * part for the first part. Here a difference has a rest only if the product is larger than x.
 template <class P>
 KW_FN Reduced<P> less(P x, P turns, double part) {
   const P product = turns * P(part), difference = x - product;
   return {difference, x - (difference + product)};
 }
 
-// x - turns * pi. The parts of pi have at most 8 bits in float and 37 in double, so that their products with
-// turns are exact; the last has all bits. Among the floats up to the limit the result is no less than 2^-28:
-// with turns, the parts must reach 2^-28 / 2^15 / 2^24.
+// Computes x - turns * pi. The parts of pi have at most 8 bits in float and 37 in double, so that their products with
+// turns are exact; the last has all bits. Among the floats up to the limit the result is no less than 2^-28: with
+// turns, the parts must reach 2^-28 / 2^15 / 2^24.
 template <class P>
 KW_FN Reduced<P> less_turns(P x, P turns) {
   if constexpr (!kSingle<P>) {
@@ -43,7 +43,7 @@ KW_FN Reduced<P> less_turns(P x, P turns) {
   }
 }
 
-// Computes x - turns * pi where products join sums in one rounding. The first difference is exact: its terms are whole
+// Computes x - turns * pi if products join sums in one rounding. The first difference is exact: its terms are whole
 // multiples of 2^-23 (2^-52), and it is less than 2. The second difference is rounded once, the last part too small to
 // count twice.
 template <class P>
@@ -81,7 +81,7 @@ KW_FN P sin_after(P x, P turns) {
   } else {
     const Reduced<P> r = less_turns(x, turns);
     const P z = r.nearest * r.nearest;
-    // The rest counts cos(r) times, for which 1 - z / (pi/2)^2 is near enough.
+    // The rest counts times cos(r), for which 1 - z / (pi/2)^2 is near enough.
     const P rest = r.rest - r.rest * (z * P(0.40528473456935109));
     return r.nearest * P(0.5) + (r.nearest * half_sin_tail(z) + rest);
   }
@@ -89,7 +89,7 @@ KW_FN P sin_after(P x, P turns) {
 
 constexpr double kOneByPi = 0x1.45f306dc9c883p-2;
 
-// Computes sin(x) up to the limit. Each half turn taken off turns the sign. Uses |x|, or the sign of -0 were lost.
+// Computes sin(x) up to the limit. Each half turn taken off turns the sign. Uses |x|, or the sign of -0 would be lost.
 template <class P>
 KW_FN P near_sin(P x) {
   constexpr double kShifter = 1.5 * Layout<typename P::Number>::kUnit;
@@ -105,7 +105,7 @@ KW_FN P near_cos(P x) {
   return turned_if_odd(sin_after(x, (shifted - P(kShifter)) + P(0.5)), shifted);
 }
 
-// The lanes beyond the limit, infinite ones among them, from the library: rare, and then slow.
+// Computes the lanes beyond the limit, infinite lanes included, by the library: rare, and then slow.
 template <bool of_cosine, class T>
 __attribute__((noinline)) void far_lanes(const Pack<T>& x, Pack<T>* result) {
   for (int k = 0; k < Pack<T>::kLanes; ++k) {
@@ -135,8 +135,8 @@ KW_FN Pack<T> cos(Pack<T> x) {
 // --- powers --------------------------------------------------------------------------------------------------------
 // x^y = 2^(y log2 x), the logarithm in two numbers.
 
-// A number as the sum of two: high has half the bits of T, so that a product of two such is exact. Where such
-// a product meets a sum, joining the two into one rounding changes nothing.
+// A number as the sum of two: high has half the bits of T, so that a product of two high parts is exact. If this
+// product meets a sum, joining the two into one rounding changes nothing.
 template <class T>
 struct Pair {
   Pack<T> high;
@@ -172,7 +172,7 @@ KW_FN Pack<double> pow_tail(Pack<double> z) {
                     0x1.d8ae628bbc528p-3, 0x1.973fd29a38c34p-3, 0x1.956475be8c98ep-3);
 }
 
-// s = (f - 1) / (f + 1) in two.
+// Computes s = (f - 1) / (f + 1) as a sum of two.
 template <class T>
 KW_FN Pair<T> ratio_in_two(Pack<T> f) {
   using P = Pack<T>;
@@ -185,7 +185,7 @@ KW_FN Pair<T> ratio_in_two(Pack<T> f) {
   return {high, left * inverse};
 }
 
-// log2 x in two, by the scheme of Sun's e_pow.c (fdlibm).
+// Computes log2 x as a sum of two, by the scheme of Sun's e_pow.c (fdlibm).
 template <class T>
 KW_FN Pair<T> log2_in_two(Pack<T> x) {
   using P = Pack<T>;
@@ -208,7 +208,7 @@ KW_FN Pair<T> log2_in_two(Pack<T> x) {
   return {sum, scaled_low - ((sum - part.exponent) - scaled)};
 }
 
-// 2^(y l).
+// Computes 2^(y l).
 template <class T>
 KW_FN Pack<T> exp2_of_product(Pack<T> y, Pair<T> l) {
   using P = Pack<T>;
@@ -218,11 +218,11 @@ KW_FN Pack<T> exp2_of_product(Pack<T> y, Pair<T> l) {
   P product = y_high * l.high;
   P shifted = clamp(product + low, P(Range::kLowest), P(Range::kHighest)) + P(Range::kShifter);
   P r = (product - (shifted - P(Range::kShifter))) + low;
-  // Out of range the sign of r is all that is asked of it.
+  // Out of range, only the sign of r matters.
   return exp2_near_0<true>(clamp(r, P(-1.0), P(1.0)), 2) * half_power(shifted);
 }
 
-// Sets the results that C prescribes where the base is no ordinary positive number or the exponent is not finite.
+// Sets the results that C prescribes if the base is no ordinary positive number or the exponent is not finite.
 // Elsewhere the result stays as it is.
 template <class T>
 __attribute__((noinline)) void pow_special(const Pack<T>& x, const Pack<T>& y, Pack<T>* result) {
@@ -230,7 +230,7 @@ __attribute__((noinline)) void pow_special(const Pack<T>& x, const Pack<T>& y, P
   const P zero = 0.0, one = 1.0, infinite = infinity<P>(), unit = Layout<T>::kUnit;
   P a = abs(x);
   P b = abs(y);
-  // A sum from kUnit on is whole and its last bit says whether it is odd; from the double on none is odd.
+  // A sum of at least kUnit is whole, and its last bit tells whether it is odd; from 2 kUnit on, no number is odd.
   P raised = select(b < unit, b + unit, b);
   auto whole = unit <= b || raised - unit == b;
   auto odd = pattern(select(b < unit + unit, raised, zero)) << static_cast<int>(8 * sizeof(T) - 1);

@@ -1,4 +1,4 @@
-// Mathematics on packs: exp, logarithm and roots, and what they are made of. Once per instruction set.
+// Mathematics on packs: exp, logarithm and roots, and the functions they are made of. Once per instruction set.
 #pragma once
 #include "lanes/pack-inl.hpp"
 #include "kernweave/elementary.hpp"
@@ -48,7 +48,7 @@ KW_FN Pack<T> from_pattern(UnsignedVector<T> bits) {
   return Pack<T>::of(reinterpret_cast<typename Pack<T>::Vector>(bits));
 }
 
-// x, or the nearer end of the range; NaN stays.
+// Returns x, or the nearer end of the range; NaN stays.
 template <class P>
 KW_FN P clamp(P x, P low, P high) {
   return greater(low, lesser(high, x));
@@ -63,13 +63,13 @@ template <class T>
 KW_FN UnsignedVector<T> sign_bit(Pack<T> x) {
   return pattern(x) & pattern(Pack<T>(-0.0));
 }
-// Turned over where the sign bit is set.
+// Turns the sign of x where the sign bit is set.
 template <class T>
 KW_FN Pack<T> with_sign(Pack<T> x, UnsignedVector<T> sign) {
   return from_pattern<T>(pattern(x) ^ sign);
 }
 
-// Turned over where another is negative, or the last bit of another is 1.
+// Turns the sign of x where `other` is negative; turned_if_odd() turns it where the last bit of `other` is 1.
 template <class T>
 KW_FN Pack<T> turned_with(Pack<T> x, Pack<T> other) {
   return with_sign(x, sign_bit(other));
@@ -95,7 +95,7 @@ KW_FN Pack<T> sqrt(Pack<T> x) {
   return x;
 }
 
-// An estimate of 1 / sqrt(x): 11 bits or more where x and the estimate are ordinary float32 numbers; else anything.
+// Estimates 1 / sqrt(x): 11 bits or more if x and the estimate are ordinary float32 numbers; else arbitrary.
 template <class T>
 KW_FN Pack<T> inverse_sqrt_estimate(Pack<T> x) {
 #if defined(__x86_64__)
@@ -110,7 +110,7 @@ KW_FN Pack<T> inverse_sqrt_estimate(Pack<T> x) {
   return x;
 }
 
-// y (1 - e)^(-1/2), where e = 1 - x y^2 is small: its series up to e^2.
+// Computes y (1 - e)^(-1/2), where e = 1 - x y^2 is small, by its series up to e^2.
 template <class T>
 KW_FN Pack<T> nearer_inverse_sqrt(Pack<T> y, Pack<T> e) {
   return y + (y * e) * (e * Pack<T>(0.375) + Pack<T>(0.5));
@@ -136,7 +136,7 @@ KW_FN Pack<T> near_inverse_sqrt(Pack<T> x) {
 }
 #endif
 
-// Estimate and correction, half the time of root and division; these two where the estimate is none.
+// Computes 1 / sqrt(x) by estimate and correction, half the time of root and division, which replace a failed estimate.
 template <class T>
 KW_FN Pack<T> inverse_sqrt(Pack<T> x) {
   using P = Pack<T>;
@@ -146,7 +146,7 @@ KW_FN Pack<T> inverse_sqrt(Pack<T> x) {
 #endif
   return P(1.0) / sqrt(x);
 }
-// 0 at 0, as in lane.hpp.
+// Computes 1 / sqrt(x); 0 at 0, as in lane.hpp.
 template <class T>
 KW_FN Pack<T> rsqrt(Pack<T> x) {
   return select(x == Pack<T>(0.0), Pack<T>(0.0), inverse_sqrt(x));
@@ -156,7 +156,7 @@ KW_FN Pack<T> rsqrt(Pack<T> x) {
 // the exponent field of 1/2: moved up, these bits are the number 2^(n-1). It is a half because n runs up to
 // kBias + 1, where 2^n is Inf. At the other end, n = 1 - kBias, the bits are those of 0: below
 // 2^(1.5 - kBias), just above the least number of full precision, the answer is 0 and never subnormal.
-// A product with the power and not a sum of exponents: it keeps NaN, whatever its low bits are (R's NA has some).
+// The power is a factor and is not added to the exponent: a product keeps NaN, whatever its low bits (R's NA has some).
 template <class T>
 struct PowerRange {
   static constexpr double kShifter = 1.5 * Layout<T>::kUnit + (Layout<T>::kBias - 1);
@@ -169,7 +169,7 @@ KW_FN Pack<T> half_power(Pack<T> shifted) {
   return from_pattern<T>(pattern(shifted) << Layout<T>::kFraction);
 }
 
-// Whether a product and a sum are rounded once. Vectors of more than 16 bytes have the instruction.
+// Tells whether a product and a sum are rounded once. Vectors of more than 16 bytes have the instruction.
 constexpr bool kJoined = kVectorBytes > 16;
 
 // size * 2^r on [-1/2, 1/2], and size * exp(r) on [-ln 2 / 2, ln 2 / 2], the size a power of 2 in the source:
@@ -217,7 +217,7 @@ KW_FN Pack<T> beside_whole(Pack<T> x) {
   if constexpr (kScalesByPowers && sizeof(T) == 8) x.v = _mm512_maskz_reduce_pd(-1, x.v, _MM_FROUND_TO_NEAREST_INT);
   return x;
 }
-// x 2^n of whole n.
+// Computes x 2^n for whole n.
 template <class T>
 KW_FN Pack<T> times_power(Pack<T> x, Pack<T> n) {
   if constexpr (kScalesByPowers && sizeof(T) == 4) x.v = _mm512_maskz_scalef_ps(-1, x.v, n.v);
@@ -226,7 +226,7 @@ KW_FN Pack<T> times_power(Pack<T> x, Pack<T> n) {
 }
 #endif
 
-// Computes 2^x, of one pack or several packs alike.
+// Computes 2^x, for one pack or for several packs together.
 template <class P>
 KW_FN P exp2(P x) {
   using Range = PowerRange<typename P::Number>;
@@ -323,13 +323,13 @@ KW_FN P expm1_tail(P r) {
   }
 }
 
-// The number from which tanh is 1 to the last bit.
+// The number from which on tanh is 1 to the last bit.
 template <class P>
 constexpr double kTanhIsOne = kSingle<P> ? 10 : 20;
 
-// tanh(a) = h / (h + 1), where h = (exp(2a) - 1) / 2 = 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2): where n is 0, nothing
-// cancels. That is up to 2a = 0.496. Below 1/4, h - h q is nearer than q = h / (h + 1); above, a unit in the last place
-// is more.
+// tanh(a) = h / (h + 1), where h = (exp(2a) - 1) / 2 = 2^(n-1) (exp(r) - 1) + (2^(n-1) - 1/2): for n = 0, up to 2a =
+// 0.496, nothing cancels. If q = h / (h + 1) is below 1/4, h - h q is nearer to tanh(a) than q; above, a unit in the
+// last place is larger.
 template <class P>
 KW_FN P tanh(P x) {
   using Format = Layout<typename P::Number>;

@@ -5,7 +5,7 @@
 namespace kernweave {
 inline namespace KW_ISA {
 
-// Row numbers of the lanes: the first, and how they grow from lane to lane.
+// The row numbers of the lanes: the first number, and the difference from lane to lane.
 struct PackIndex {
   Index first;
   Index by_lane;
@@ -38,7 +38,7 @@ KW_FN bool any_bit(Vector bits) {
 #endif
 }
 
-// The sign bit of every element, the first lowest.
+// Returns the sign bit of every element; the bit of the first element is the lowest.
 template <class Vector>
 KW_FN unsigned sign_bits(Vector bits) {
 #if defined(__x86_64__)
@@ -77,7 +77,7 @@ struct PackMask {
   }
 };
 
-// A row number in every lane, in vectors of as many lanes as one has room for.
+// A row number in every lane, in several vectors, each of as many lanes as it has room for.
 template <class T>
 struct PackPlaces {
   static constexpr int kPieces = sizeof(Index) / sizeof(T), kOfPiece = kVectorBytes / static_cast<int>(sizeof(Index));
@@ -87,7 +87,7 @@ struct PackPlaces {
   typedef Index Piece __attribute__((vector_size(kVectorBytes)));
   Piece v[kPieces];
 
-  // Vector by vector: as a whole it would go through memory.
+  // Copies vector by vector: a copy of the whole would go through memory.
   PackPlaces() = default;
   KW_FN PackPlaces(const PackPlaces& other) { *this = other; }
   KW_FN PackPlaces& operator=(const PackPlaces& other) {
@@ -125,7 +125,7 @@ struct Pack {
   using Indices = PackIndex;
   using Place = Index;
   using Places = PackPlaces<T>;
-  using OfPlaces = Pack<double>;  // as wide as these
+  using OfPlaces = Pack<double>;  // as wide as the row numbers
   using Bits = typename BitsOf<T>::Type;
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
@@ -166,7 +166,7 @@ struct Pack {
     a.v[k] = number;
     return a;
   }
-  // In memory: a store of one number, and nothing that a later one has to wait for.
+  // Sets a lane in memory: a store of one number, for which no later store has to wait.
   KW_FN friend void set_lane(Pack* a, int k, T number) { a->v[k] = number; }
 
   // The bits of the numbers, for exponents and signs.
@@ -174,8 +174,8 @@ struct Pack {
   KW_FN static Pack of_bits(BitVector bits) { return of(reinterpret_cast<Vector>(bits)); }
 };
 
-// The second where one is NaN. g++ sees no minimum in a comparison and a choice, so it is told. Of the AVX-512
-// functions the masked ones with a full mask: g++ 12 warns of the plain ones.
+// Returns the lesser; b if one is NaN. g++ sees no minimum in a comparison and a choice, so the code names the
+// instruction. AVX-512 functions are the masked ones with a full mask: g++ 12 warns of the plain ones.
 template <class T>
 KW_FN Pack<T> lesser(Pack<T> a, Pack<T> b) {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Level by level while there are fewer boxes than threads have to do, then box by box, each with all that is in it.
+// Builds a tree: first level by level, with the boxes of a level shared by all threads; then each box with all in it.
 #include "pairs/box_tree.hpp"
 
 #include <limits>
@@ -10,11 +10,11 @@
 namespace kernweave {
 namespace {
 
-// The level from which boxes are dealt out whole.
+// The level from which a thread takes a box with all boxes in it.
 constexpr int kDealtLevel = 6;
 
-// Items of less than a key go to the front; where the others begin. Each item is moved whether it must be or not: half
-// of them must, which no processor foresees.
+// Moves items whose keys pass before() to the front; returns the first other item. Moves each item, needed or not: half
+// of the items must move, and no processor predicts which half.
 template <class SplitItem, class Before>
 SplitItem* part(SplitItem* first, SplitItem* last, Before before) {
   SplitItem* end = first;
@@ -27,7 +27,7 @@ SplitItem* part(SplitItem* first, SplitItem* last, Before before) {
   return end;
 }
 
-// The key of a few items that should be about the k-th of all.
+// Returns the key of one of a few items that is likely about the k-th of all keys.
 constexpr std::ptrdiff_t kSampled = 16;
 template <class SplitItem>
 auto likely_key(const SplitItem* first, std::ptrdiff_t k, std::ptrdiff_t count) {
@@ -38,8 +38,8 @@ auto likely_key(const SplitItem* first, std::ptrdiff_t k, std::ptrdiff_t count) 
   return keys[place];
 }
 
-// Selects as std::nth_element() does, which gets the rest: few items, or items left after kMostPasses passes over keys
-// in an odd order.
+// Selects like std::nth_element(), which gets the rest: few items, or items left after kMostPasses passes over keys in
+// an unfavourable order.
 constexpr int kMostPasses = 32;
 template <class SplitItem>
 void set_apart(SplitItem* first, SplitItem* kth, SplitItem* last) {
@@ -119,7 +119,7 @@ void BoxTree<T>::bound(std::int64_t box, const Range& range) {
   }
 }
 
-// Puts the points of a box in order of its halves.
+// Bounds a box, and moves the points of its first half before the points of its second half.
 template <class T>
 void BoxTree<T>::split(int level, std::int64_t box, SplitBuffers* room) {
   const Range range = points_of(level, box), first = points_of(level + 1, 2 * box);

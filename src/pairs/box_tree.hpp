@@ -1,5 +1,5 @@
-// A tree of boxes around points: halves of halves, each split at the median of its widest axis. Points of a box are a
-// range of their order.
+// A tree of boxes around points: each box is halved at the median of its widest axis. The points of a box are
+// contiguous in the order of the tree.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ bool fits_in_box(T x) {
 }
 
 // The boxes of a tree as ranges of points in order. Level 0 is the root. Boxes of level l have the numbers 2^l ..
-// 2^(l+1) - 1; those in box b, 2 b and 2 b + 1.
+// 2^(l+1) - 1; the halves of box b have the numbers 2 b and 2 b + 1.
 struct BoxShape {
   std::int64_t grain, grains = 0, boxed = 0;
   int levels = 0;
@@ -48,11 +48,11 @@ class BoxTree {
   const BoxShape& shape() const { return shape_; }
   int levels() const { return shape_.levels; }
   Range points_of(int level, std::int64_t box) const { return shape_.points_of(level, box); }
-  // Corners along an axis, by box.
+  // Return the corners of all boxes along an axis.
   const T* least(std::size_t axis) const { return least_[axis].data(); }
   const T* most(std::size_t axis) const { return most_[axis].data(); }
 
-  // The points in order: first those in boxes, then those that can be in none, not finite or nearly not.
+  // The points in order: first the points in boxes, then points in no box, which are not finite or too large.
   const std::vector<std::int64_t>& order() const { return order_; }
   std::int64_t boxed() const { return shape_.boxed; }
 
@@ -73,7 +73,7 @@ class BoxTree {
   void split_all(int level, std::int64_t box, SplitBuffers* room);
 
   BoxShape shape_;
-  Coordinates<T> sorted_;  // those of points in boxes, in order, while the tree is made
+  Coordinates<T> sorted_;  // coordinates of points in boxes, in order, while the tree is made
   Coordinates<T> least_, most_;
   std::vector<std::int64_t> order_;
 };

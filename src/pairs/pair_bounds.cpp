@@ -1,4 +1,4 @@
-// Rows of operations on intervals. What is no element-wise operation may have any value, and its pairs are looked at.
+// Computes operations on intervals. An operation that is not element-wise has no bounds, so its pairs are computed.
 #include "pairs/pair_bounds.hpp"
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 namespace kernweave {
 namespace {
 
-// The least stretch whose bounds are known. Its square of pairs is looked at where it is mixed.
+// The points of the shortest stretch with known bounds. Spans of this length are not cut further if they are mixed.
 constexpr std::int64_t kStretch = 32;
 
-// The bounds of data, or of row numbers. They allow for the rounding of the numbers that pairs compute with.
+// The bounds of data or of row numbers, with the rounding of the numbers with which pairs are computed.
 class DataBounds {
  public:
   DataBounds(const double* data, std::int64_t count, bool single)
@@ -27,7 +27,7 @@ class DataBounds {
       halves = halves && 2 * data[at] == std::floor(2 * data[at]);
       whole_ = whole_ && data[at] == std::floor(data[at]);
     }
-    // Halves have their digits, less a centre, too.
+    // Multiples of 1/2 are exact, even less a centre.
     const int digits = single ? 22 : 51;
     if (!halves || largest >= std::ldexp(1, digits)) rounding_ = std::ldexp(largest, -digits);
     whole_ = whole_ && rounding_ == 0;
@@ -111,7 +111,7 @@ Interval PairBounds::value(const BoundStep& step, const Range& rows, const Range
     const std::vector<Interval>& known = step.known.levels[level];
     return joined(known[first], known[last + 1 - (std::size_t{1} << level)]);
   }
-  // A row number that is looked up is the number of the row that it is looked up at.
+  // The row number that is looked up at row r is r.
   if (op == Op::Gather && step.node.arg(0)->op == Op::Var && variable(step.node.arg(0)).source == Source::counter)
     return values_[step.in[1]];
   if (width(step.node) != 1 || !step.bounded) return Interval::anything();

@@ -1,4 +1,4 @@
-// Bounds a formula that tells pairs apart over whole rectangles, by the bounds of the data.
+// Bounds a formula that tells which pairs exist, over whole rectangles, by the bounds of the data.
 #pragma once
 #include <vector>
 #include "base/view.hpp"
@@ -10,8 +10,8 @@ namespace kernweave {
 
 class PairBounds {
  public:
-  // `allowed` is settled, and computed in float64, or in float32 as well. Data are those of operands by number; without
-  // data, numbers may be any. Orders as in a map.
+  // `allowed` is normalised, and computed in float64 or, if `single`, in float32 as well. `data` are by operand number;
+  // an operand without data may have any numbers. Orders are as in a map.
   PairBounds(Expr allowed, bool single, const std::vector<View>& data, std::int64_t rows, std::int64_t columns,
              const Order& order_i, const Order& order_j);
 
@@ -19,7 +19,7 @@ class PairBounds {
   Existence over(const Range& rows, const Range& columns);
 
  private:
-  // The bounds of a variable along an axis: of stretches of so many points, then of 2, 4, 8, ... stretches.
+  // The bounds of a variable along an axis: of each stretch of points, then of 2, 4, 8, ... adjacent stretches.
   struct Stretches {
     std::vector<std::vector<Interval>> levels;
     std::int64_t points = 0;
@@ -27,18 +27,18 @@ class PairBounds {
   struct BoundStep {
     Expr node;
     std::vector<std::size_t> in;
-    IntervalFn bounded;  // null where nothing is known of the operation
+    IntervalFn bounded;  // null if nothing is known about the operation
     Axis axis;
-    Stretches known{};  // of variables along i or j
+    Stretches known{};  // for variables along i or j, and parameters
   };
   Interval value(const BoundStep& step, const Range& rows, const Range& columns) const;
 
   const bool single_;
   std::vector<BoundStep> steps_;
-  std::vector<Interval> values_;  // of the steps, over the present rectangle
+  std::vector<Interval> values_;  // values of the steps, over the present rectangle
 };
 
-// Returns the columns of each span that the formula leaves: full, partial or no longer there.
+// Returns the spans without columns that the formula excludes: the spans that remain are full or partial.
 PairSpans refined(const PairSpans& spans, PairBounds* bounds);
 
 }  // namespace kernweave

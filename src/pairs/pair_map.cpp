@@ -1,4 +1,4 @@
-// Spans are put together where they touch: fewer of them are less to carry out, and equal lists are easily seen.
+// Joins spans that touch, since fewer spans are less work, and equal lists of spans are easily found.
 #include "pairs/pair_map.hpp"
 
 #include <algorithm>

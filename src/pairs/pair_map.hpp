@@ -1,4 +1,4 @@
-// The existing pairs as data: for blocks of points of one axis, spans of points of the other. No formula is known here.
+// The existing pairs as data: for blocks of points of one axis, spans of points of the other. Knows no formula.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -9,29 +9,29 @@
 
 namespace kernweave {
 
-// Columns of a block of rows. In a partial one a formula says which pairs exist; in one that is not, all do.
+// Columns of a block of rows. In a partial span, a formula tells which pairs exist; in a full span, all pairs exist.
 struct PairSpan {
   Range columns;
   bool partial = false;
 };
 
-// Blocks of rows, one after the other, each with its spans: in order, without overlap.
+// Contiguous blocks of rows, each with its spans: in order, without overlap.
 class PairSpans {
  public:
   PairSpans(std::int64_t rows, std::int64_t columns) : rows(rows), columns(columns) {}
 
-  // Rows up to `end`, from where the last block ended. Spans that touch become one, and so do blocks with the same.
+  // Adds rows from the end of the last block to `end`. Joins spans that touch, and blocks with the same spans.
   void add_block(std::int64_t end, const std::vector<PairSpan>& spans);
-  // Rows that no block has are without pairs.
+  // Adds the rows that are in no block, without pairs.
   void fill_up() { add_block(rows, {}); }
 
   std::int64_t blocks() const { return static_cast<std::int64_t>(row_ends_.size()); }
   Range rows_of(std::int64_t block) const;
   const PairSpan* begin(std::int64_t block) const { return spans_.data() + first_of(block); }
   const PairSpan* end(std::int64_t block) const { return spans_.data() + first_of(block + 1); }
-  // Tells whether the pairs of each block are a rectangle, or none.
+  // Tells whether the pairs of each block are a full rectangle, or none.
   bool rectangles() const;
-  // In full spans, in partial ones.
+  // Return the numbers of pairs in full spans, and in partial spans.
   double full_pairs() const { return pairs_in(false); }
   double partial_pairs() const { return pairs_in(true); }
 
@@ -50,21 +50,21 @@ class PairSpans {
 // Returns the same pairs, block by block of the columns.
 PairSpans transposed(const PairSpans& spans);
 
-// Rows and columns of which all pairs exist.
+// Rows and columns whose pairs all exist.
 struct Rectangle {
   Range rows, columns;
 
   double pairs() const { return static_cast<double>(rows.size()) * static_cast<double>(columns.size()); }
 };
-// Rows of two rectangles are the same, or have none in common.
+// Makes spans of rectangles. The rows of two rectangles are the same or disjoint.
 PairSpans spans_of(std::int64_t rows, std::int64_t columns, std::vector<Rectangle> rectangles);
 
-// Made once for a restriction, and kept with it. Where points are not as they lie but ordered, point number k of an
-// axis is `order[k]` of the data; an empty order is no order.
+// The map of a restriction, made once and kept with it. If points are ordered, point number k of an axis is point
+// `order[k]` of the data; an empty order leaves the points as they are.
 using Order = std::vector<std::int64_t>;
 class PairMap {
  public:
-  // `whole`: the pairs of which a formula says which exist; null where none does, or one that is not enough.
+  // `whole`: pairs whose existence the formula alone tells; null if there is no formula, or it is not enough.
   PairMap(PairSpans along_i, Order order_i, Order order_j, std::shared_ptr<const PairMap> whole)
       : whole(std::move(whole)),
         along_i_(std::move(along_i)),
@@ -80,11 +80,11 @@ class PairMap {
 
  private:
   const PairSpans along_i_;
-  mutable std::optional<PairSpans> along_j_;  // once it is asked for
+  mutable std::optional<PairSpans> along_j_;  // made when it is first asked for
   const Order order_i_, order_j_;
 };
 
-// The pairs of a call; without a map, all there are. `swapped`: are i and j those of the map the other way round?
+// The pairs of a call; without a map, all pairs. `swapped`: are i and j of the call j and i of the map?
 struct ExistingPairs {
   std::shared_ptr<const PairMap> map{};
   bool swapped = false;

@@ -1,4 +1,4 @@
-// Points beside the corners of their boxes; for each point the nearest of those before it.
+// Stores points and corners of their boxes; finds for each point the nearest points before it.
 #include "pairs/point_tree.hpp"
 
 #include <utility>
@@ -34,7 +34,7 @@ PointTree::PointTree(const Coordinates<double>& points, int threads, const Poll&
 }
 
 // --- nearest before ------------------------------------------------------------------------------------------------
-// Each box of a tree knows the first of its points, so that a point looks into no box of points that all come after it.
+// Stores the least number of each box's points, so that a point skips boxes whose points all come after it.
 
 namespace {
 
@@ -42,7 +42,7 @@ constexpr std::int64_t kQueries = 256;  // points that a thread takes at once, n
 
 using Neighbour = std::pair<double, int>;  // squared distance and number
 
-// The nearest so far, the farthest of them in front.
+// The nearest points so far, as a heap with the farthest of them in front.
 class NearestSoFar {
  public:
   explicit NearestSoFar(std::size_t most) : most_(most) { heap_.reserve(most); }
@@ -80,7 +80,7 @@ class SearchTree {
 
   int row(std::int64_t place) const { return tree_.row(place); }
 
-  // The nearest of those before the point at a place of the tree's order.
+  // Finds the nearest points before the point at a place of the tree's order.
   void look(std::int64_t place, NearestSoFar* nearest) const {
     const int before = row(place);
     const double* const x = tree_.point(place);
@@ -97,7 +97,7 @@ class SearchTree {
 
  private:
   const PointTree tree_;
-  std::vector<int> first_;  // of the points in each box
+  std::vector<int> first_;  // the least number of the points in each box
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-// A tree for searches that go down from the root: points one after the other, in its order, and corners of boxes.
+// A tree for searches from the root down: points in the order of the tree, and the corners of boxes.
 #pragma once
 #include "pairs/box_tree.hpp"
 
 namespace kernweave {
 
-// Distances as sums over axes, which have the same order: add() takes a difference along an axis.
+// Distances as sums over axes, which have the order of the distances: add() adds a difference along an axis.
 struct SumOfSquares {
   static double add(double sum, double x) { return sum + x * x; }
   static double distance(double sum) { return std::sqrt(sum); }
@@ -37,7 +37,7 @@ class PointTree {
     for (std::size_t axis = 0; axis < axes_; ++axis) sum = Metric::add(sum, x[axis] - y[axis]);
     return sum;
   }
-  // Returns no more than the sum for any point in a box.
+  // Returns a lower bound of the sums for all points in a box.
   template <class Metric>
   double gap(std::int64_t box, const double* x) const {
     const double* corner = &corners_[2 * axes_ * static_cast<std::size_t>(box)];
@@ -47,13 +47,13 @@ class PointTree {
     return sum;
   }
 
-  // Calls look(range) for the leaves below boxes of which matters(box, gap) is true, the nearer half of a box first.
+  // Calls look(range) for each leaf if matters(box, gap) holds for it and all boxes above; the nearer half comes first.
   template <class Metric, class Matters, class Look>
   void walk(const double* x, const Matters& matters, const Look& look) const {
     walk_into<Metric>(x, 0, 1, 0, matters, look);
   }
 
-  // Fills in a number for each box from below: value(place) of its points, merged.
+  // Computes a number for each box, from the leaves up: the merged value(place) of its points.
   template <class T, class Value, class Merge>
   void fill_boxes(std::vector<T>* boxes, Value value, Merge merge) const {
     boxes->resize(static_cast<std::size_t>(shape_.boxes()));
@@ -83,16 +83,16 @@ class PointTree {
 
   const std::size_t axes_;
   BoxShape shape_;
-  std::vector<double> corners_;  // of each box, of each axis: least, most
+  std::vector<double> corners_;  // for each box and axis: least, most
   std::vector<double> points_;
   std::vector<int> rows_;
 };
 
 // --- nearest before ------------------------------------------------------------------------------------------------
-// Pairs of each point and the nearest of those before it.
+// Finds for each point the nearest points before it.
 
-// For each point `m` places: the numbers of the nearest before it, in order of their distance, and where that is the
-// same in order; -1 where there are fewer. `along` gets the points as they lie in boxes.
+// Returns `m` numbers for each point: the nearest points before it, sorted by distance, then by number; -1 if there are
+// fewer. `along` gets the points in the order of the boxes.
 std::vector<int> nearest_before(const Coordinates<double>& points, int m, int threads,
                                 const Poll& poll, int* along);
 

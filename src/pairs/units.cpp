@@ -1,4 +1,4 @@
-// The load-balancing walk: tasks begin where their even share of all work does.
+// Divides pairs into tasks of even work: a task begins at its even share of all work.
 #include "pairs/units.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 namespace kernweave {
 namespace {
 
-// Setting out a column takes as long as so many rows.
+// The work of preparing a column, in rows.
 constexpr double kRowsOfColumn = 8;
-// A pair of which a formula says whether it exists takes so many times as long.
+// The work of a pair for which a formula tells whether it exists, relative to another pair.
 constexpr double kWorkOfPartial = 2;
 
 double padded_to(std::int64_t n, std::int64_t multiple) {
@@ -18,12 +18,12 @@ double padded_to(std::int64_t n, std::int64_t multiple) {
 }
 
 // --- groups of rows ------------------------------------------------------------------------------------------------
-// Blocks of rows, one after the other, with the columns that they share taken together: small blocks leave much of what
-// computes them idle, and set out their columns for few rows. Greedy: a block joins those before it as long as that is
-// less work; what is left of their columns is grouped again.
+// Groups blocks of rows, one after the other, and computes their shared columns together: small blocks leave much of
+// the hardware idle, and prepare their columns for few rows. Greedy: a block joins the blocks before it as long as that
+// is less work; their other columns are grouped again.
 
-// Some rows, the spans that are folded for them, and the rows that are done when all pieces of these, which follow each
-// other, are.
+// Some rows, the spans that are folded for them, and the rows `of` which they are a part: these are done when all their
+// pieces, which are contiguous, are done.
 struct RowPiece {
   Range rows, of;
   std::vector<PairSpan> spans;
@@ -89,7 +89,7 @@ class RowGrouping {
  public:
   RowGrouping(const RowCosts& costs, std::vector<RowPiece>* pieces) : costs_(costs), pieces_(*pieces) {}
 
-  // The pieces of blocks that may be grouped; all of them end the same rows, or each group its own.
+  // Makes the pieces of blocks that may be grouped; all belong to the rows `done`; null: to the rows of their group.
   void group(const std::vector<GroupedRows>& blocks, const Range* done) {
     for (std::size_t first = 0, end = 0; first < blocks.size(); first = end) {
       Spans common = blocks[first].spans;
@@ -129,7 +129,7 @@ class RowGrouping {
   std::vector<RowPiece>& pieces_;
 };
 
-// Returns the tiles of the rows, in order. Every pair of the spans is in one piece, and every row in some.
+// Returns the tiles of the rows, in order. Every pair of the spans is in one piece, and every row is in a piece.
 std::vector<RowPiece> tiles_of_rows(const PairSpans& spans, std::int64_t most_rows) {
   std::vector<RowPiece> pieces;
   for (std::int64_t b = 0; b < spans.blocks(); ++b) add_tiles(spans, b, most_rows, &pieces);
@@ -137,7 +137,7 @@ std::vector<RowPiece> tiles_of_rows(const PairSpans& spans, std::int64_t most_ro
 }
 
 // Groups rows that share columns. The columns of a row are then not in order any more. Blocks with partial spans, and
-// those of many rows, stay by themselves.
+// blocks of many rows, are not grouped.
 std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs) {
   std::vector<RowPiece> pieces;
   RowGrouping grouping(costs, &pieces);
@@ -163,7 +163,7 @@ std::vector<RowPiece> grouped_rows(const PairSpans& spans, const RowCosts& costs
 
 // --- units ---------------------------------------------------------------------------------------------------------
 
-// In pairs: those that are computed, and what rows and spans take besides.
+// Return the work in units of a pair: of the pairs that are computed, and of rows and spans.
 double Units::work_of(const Range& rows, const PairSpan& span) const {
   const double wide = padded_to(span.columns.size(), shape_.column_step) + kColumnsOfSpan;
   return padded_to(rows.size(), shape_.row_step) * wide * (span.partial ? kWorkOfPartial : 1.0);
@@ -270,7 +270,7 @@ Range Units::rows_of(const Range& units) const {
   return {units_[static_cast<std::size_t>(units.from)].of.from, units_[static_cast<std::size_t>(units.to - 1)].of.to};
 }
 
-// The first task from which on it is true.
+// Returns the first task for which later() is true; it is true for all tasks after it.
 template <class Later>
 std::int64_t Units::first_task(Later later) const {
   std::int64_t from = 0, to = tasks_;

@@ -1,5 +1,5 @@
-// Pairs as they are dealt out: a list of units, by sizes, spans and tiles alone, so that no number of threads changes a
-// bit; the costs of rows, spans and tasks.
+// Units of pairs, which are shared out. They depend on sizes, spans and tiles alone, so results have the same bits with
+// any number of threads. The costs of rows, spans and tasks.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,39 +12,39 @@ struct UnitShape {
   std::int64_t rows, row_step, columns, column_step;
 };
 
-// The grain of dealing pairs: into at most so many tasks, of so many units each; may a unit have spans of both
-// kinds; may rows fold the columns that they share together, in another order?
+// The grain of the division of pairs: the most tasks, and the units of a task. May a unit have full and partial spans
+// (`mixed`)? May rows fold their shared columns together, in another order (`grouped`)?
 struct Dealing {
   std::int64_t tasks;
   double units_of_task;
   bool mixed, grouped = false;
 };
 
-// Some spans of some rows, of a tile or fewer, and the rows among which these are done. Units of the same such rows
-// follow each other.
+// Some spans of some rows (a tile or fewer), and the rows `of` which they are a part. Units of the same rows `of` are
+// contiguous.
 struct Unit {
   Range rows, of;
-  std::int64_t first, last;  // of all spans of the units
-  bool begins, ends;         // is it the first, the last of those?
+  std::int64_t first, last;  // positions in the spans of all units
+  bool begins, ends;         // is it the first, the last unit of the rows `of`?
 };
 
 class Units {
  public:
-  // Restricted pairs: units of about as much work each.
+  // Divides restricted pairs into units of about equal work.
   Units(const PairSpans& spans, const UnitShape& shape, const Dealing& dealing);
-  // All pairs of rectangles that have no row in common: a task for each block of rows and split of columns.
+  // Divides all pairs of rectangles that have no row in common: a task for each block of rows and split of columns.
   Units(const std::vector<Rectangle>& rectangles, std::int64_t block, std::int64_t split);
 
   std::int64_t size() const { return static_cast<std::int64_t>(units_.size()); }
   std::int64_t tasks() const { return tasks_; }
-  // Tells whether rows of several units exist.
+  // Tells whether some rows have several units.
   bool shared_rows() const { return shared_rows_; }
   // Returns the number of columns in all spans of a kind, partial or full.
   std::int64_t columns(bool partial) const { return columns_[partial]; }
   // Returns the units of a task. All tasks have the same work, up to a unit.
   Range of_task(std::int64_t task) const;
-  // Units of the rows that begin among these, and all rows of some units; tasks that have some of these units, and
-  // those that begin with one of them.
+  // Return the units whose rows begin among these rows; all rows of some units; the tasks that have some of these
+  // units; the tasks that begin with one of these units.
   Range of_rows(const Range& rows) const;
   Range rows_of(const Range& units) const;
   Range tasks_with(const Range& units) const;
@@ -82,9 +82,9 @@ inline constexpr double kPairsOfTask = 65536;
 
 // Restricted pairs:
 
-// Beginning a span of a block of rows, or these rows, takes as long as so many columns.
+// The work of beginning a span of a block of rows, or of beginning the rows, in columns.
 inline constexpr double kColumnsOfSpan = 24;
-// Units of a task, to be dealt out.
+// The number of units of a task.
 inline constexpr double kUnitsOfTask = 8;
 
 }  // namespace kernweave

@@ -1,4 +1,4 @@
-// Replaces distances: finds each formula's role for the distances inside it, from the leaves up, then replaces.
+// Replaces distances in exponents: finds the role of each formula from the leaves up, then replaces the distances.
 #include "plan/outputs.hpp"
 
 #include <algorithm>
@@ -23,17 +23,17 @@ constexpr int kFewestComponents = 5;
 constexpr int kFewestOfInner = 8;
 constexpr int kNoInner = std::numeric_limits<int>::max();
 
-// The most components of a part: the squares of one part are subtracted before the next part is added. In one part, the
-// sum of D components would grow to the size of all squares and be rounded there D times. Each part has two components
-// more: a tenth of the work in float32, where roundings count, a thirtieth in float64.
+// The most components of a part: the squares of one part are subtracted before the next part is added. In a single
+// part, the sum of D components would grow to the size of all squares and be rounded there D times. Each part has two
+// more components: a tenth of the work in float32, in which roundings count, a thirtieth in float64.
 int most_together(const Precision& precision) { return precision.wide() ? 64 : 20; }
 int together(int width, int most) {
   const int parts = (width + most - 1) / most;
   return (width + parts - 1) / parts;
 }
 
-// The choice of distances to be replaced: distances of at least `fewest` components. Inner products of as many as
-// `fewest_of_inner` stay as they are.
+// The choice of distances to be replaced: distances of at least `fewest` components. Inner products of at least
+// `fewest_of_inner` components stay as they are.
 struct Choice {
   int fewest, most_together, fewest_of_inner;
   bool takes(Expr f) const { return is_distance_across(f) && width(f.arg(0)) >= fewest; }
@@ -43,8 +43,8 @@ struct Choice {
 // The squares of points that expanded distances consist of.
 using SquareNodes = std::unordered_set<const Node*>;
 
-// free: without distances. exponent: distances times parameters, plus what is free. factor: an exponential of an
-// exponent, times what is free or such a factor.
+// free: a formula without distances. exponent: distances times parameters, plus free formulas. factor: an exponential
+// of an exponent, times free formulas or other factors.
 enum class Role { free, exponent, factor, other };
 
 // A distance or an inner product in an exponent, and its coefficient there.
@@ -136,7 +136,7 @@ Expr joined(const std::vector<Expr>& parts, std::size_t first, std::size_t end) 
   return concat(joined(parts, first, middle), joined(parts, middle, end));
 }
 
-// The points of c |x - y|^2, each times sqrt(|c|): in any units of the data, they are about 1 where terms count.
+// The points of c |x - y|^2, each times sqrt(|c|): in any units of the data, they are about 1 if their terms count.
 struct Rooted {
   Expr u, v, way;  // sqrt(|c|) x, sqrt(|c|) y, and the sign of c
 
@@ -243,7 +243,7 @@ Expr apart(Expr power, const SquareNodes& squares) {
   return rest ? product * exp2(rest) : product;
 }
 
-// Splits the powers in terms of sums: factors of the folded axis become the weight, those of the kept axis come first.
+// Splits powers in terms of sums: factors of the folded axis become the weight, factors of the kept axis come first.
 void take_exponents_apart(const SquareNodes& squares, std::vector<OutputFormula>* outputs) {
   put_formulas(rebuild(formulas_of(*outputs),
                        [&](Expr f, const std::vector<Expr>& args) {

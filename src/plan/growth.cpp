@@ -19,7 +19,7 @@ struct KnownValue {
   bool difference = false;
   Trend trend = Trend::flat;
   Interval interval = Interval::anything();
-  std::vector<Trend> of_parts{};  // of the first parts; flat in others
+  std::vector<Trend> of_parts{};  // trends in the first parts; flat in others
 
   bool uneven() const {
     return trend == Trend::uneven || std::count(of_parts.begin(), of_parts.end(), Trend::uneven) > 0;
@@ -70,7 +70,7 @@ class GrowthWalk {
  private:
   Region region(const Ref& ref) const { return region_read(ref, plan_, program_); }
 
-  // Two points, one of each axis: a difference, or a function of it.
+  // Finds a difference, or a function of a difference, of two points, one of each axis.
   bool points(const Step& step, KnownValue* found) {
     if (step.in.size() != 2) return false;
     const bool forth = region(step.in[0]) == Region::row && region(step.in[1]) == Region::column;
@@ -101,7 +101,7 @@ class GrowthWalk {
     growth_->differences.push_back({at_row, at_column});
     return true;
   }
-  // A number of a folded point that is in no difference.
+  // Finds a number of a folded point that is in no difference.
   std::optional<KnownValue> part(const Ref& ref) {
     const auto reads = [&](const Difference& d) { return same_value(d.row, ref) || same_value(d.column, ref); };
     if (ref.width != 1 || std::any_of(growth_->differences.begin(), growth_->differences.end(), reads))
@@ -114,7 +114,7 @@ class GrowthWalk {
     found.of_parts.back() = Trend::grows;
     return found;
   }
-  // The opposite or a multiple of a difference.
+  // Finds the opposite or a multiple of a difference.
   bool scaled(const Step& step, KnownValue* found) {
     std::vector<bool> fixed;
     for (const Ref& ref : step.in) fixed.push_back(region(ref) == Region::param);
@@ -125,7 +125,7 @@ class GrowthWalk {
     const auto of = known(step.in[at]);
     return found->difference = of && of->difference;
   }
-  // The product of a difference and itself.
+  // Finds the product of a difference and itself.
   bool square(const Step& step, KnownValue* found) {
     const std::vector<PowerLaw::Power>& powers = row(step.op).law.powers;
     const bool product = powers.size() == 2 && powers[0].power == 1 && powers[1].power == 1;

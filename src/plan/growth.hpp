@@ -1,5 +1,5 @@
 // Proves that an output's value depends on points through their differences and numbers of folded points alone, and is
-// monotone in the size of each: such a value has bounds over boxes of points.
+// monotone in the size of each, so that the value has bounds over boxes of points.
 #pragma once
 #include <functional>
 #include <vector>
@@ -35,7 +35,7 @@ struct Growth {
 bool operator==(const Growth& a, const Growth& b);
 inline bool same_value(const Ref& a, const Ref& b) { return a.from == b.from && a.index == b.index; }
 
-// `once`: the interval of the components of a value that is the same for all points.
+// Returns the interval of the components of a value that is the same for all points.
 using OnceBounds = std::function<Interval(const Ref&)>;
 
 // Tells whether a variant's outputs may have bounds: no data of pairs are read; each output has one component and no
@@ -45,7 +45,7 @@ bool adds_exponentials(const Output& output);
 bool may_be_bounded(const Plan& plan, const Variant& variant);
 Growth growth_of(const Plan& plan, const Variant& variant, std::size_t output, const OnceBounds& once);
 
-// The growth of each output of a variant. Boxes are for all outputs, or none.
+// The growth of each output of a variant. Boxes are used for all outputs, or for none.
 using Growths = std::vector<Growth>;
 Verdict verdict_of(const Growths& growths);
 

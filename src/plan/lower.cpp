@@ -1,4 +1,4 @@
-// The order of the planner's passes; the key of a job.
+// Runs the planner's passes in order; makes the key of a job.
 #include "plan/lower.hpp"
 
 #include <algorithm>
@@ -140,7 +140,7 @@ struct Draft {
   }
 };
 
-// Forms that are less work where the facts allow them, the best first.
+// Returns forms that are less work if the facts allow them, the best form first.
 std::vector<Draft> guarded(const std::vector<OutputFormula>& outputs, const Precision& precision, Trace* trace) {
   std::vector<Draft> forms;
   const auto add = [&](Variant::Algebra name, const char* pass, auto make) {
@@ -182,7 +182,7 @@ void note_epilogue(const Plan& plan, const Program& program, Output* o) {
   }
 }
 
-// Steps, regions and slots of every form, on the same variables.
+// Makes the steps, regions and slots of every form, on the same variables.
 Plan place(const std::vector<Draft>& forms, const std::vector<Expr>& extents, const Precision& precision) {
   std::vector<std::vector<Expr>> formulas;
   for (const Draft& form : forms) formulas.push_back(form.formulas());
@@ -231,7 +231,7 @@ const char* name_of(SecondStep second) {
   return second == SecondStep::separable ? "separate" : second == SecondStep::pairs ? "soften" : "pull";
 }
 
-// Plans two stages; null: none. Values computed once for each point are in float64, whatever the pairs are in.
+// Plans two stages; null: none. Values computed once for each point are in float64, in any format of the pairs.
 std::shared_ptr<const Stages> stages_of(const std::vector<OutputFormula>& wanted, const Job& job, Trace* trace) {
   Pulled pulled;
   if (!in_steps(wanted, &pulled)) return nullptr;

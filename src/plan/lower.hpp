@@ -1,4 +1,4 @@
-// The planner: formulas to plan, by a list of passes; its job, and a record of what each pass did.
+// The planner: makes a plan of formulas by a list of passes. Its job, and a record of each pass.
 #pragma once
 #include <chrono>
 #include <string>
@@ -14,7 +14,7 @@ struct Job {
   std::vector<Expr> extents;  // formulas whose variables give the numbers of i and j; not computed
   Precision precision;
   Pairs pairs = Pairs::all;
-  Expr allowed{};       // of restricted pairs: true where a pair exists; null where no formula says so
+  Expr allowed{};       // for restricted pairs: true if a pair exists; null if no formula says so
   bool rewrite = true;  // false: as written, for the oracle
   bool checks = false;  // verify the graph and the plan between stages
 };
@@ -22,7 +22,7 @@ struct Job {
 // Returns all that a plan depends on: jobs with equal keys have equal plans, including names in messages.
 std::string job_key(const Job& job);
 
-// A record of what each pass did, for explain(): names, times, and how the formula looked after it.
+// A record of each pass, for explain(): its name, its time, and the formula after it.
 struct Trace {
   struct TimedPass {
     std::string pass;
@@ -42,7 +42,7 @@ struct Trace {
   }
 };
 
-// `trace`, where given, records every pass for explain().
+// Plans a job. `trace`, if given, records every pass for explain().
 Plan lower(const Job& job, Trace* trace = nullptr);
 
 }  // namespace kernweave

@@ -163,7 +163,7 @@ class Reader {
   const Program& program_;
   const bool along_i_;
   PairChain& found_;
-  std::vector<int> slots_;  // of the fold and the calls found so far
+  std::vector<int> slots_;  // the slots of the fold and the calls found so far
 };
 
 bool same(const CallRow& a, const CallRow& b) {

@@ -37,12 +37,12 @@ bool in_float32(const Plan& plan, std::int64_t largest_row);
 
 struct PairChain {
   Op fold;
-  int width = 0;        // of the fold: components
+  int width = 0;        // components of the fold
   bool starts = false;  // true: the fold starts with the value that the first call adds
   Ref row, column;      // arguments of the fold
   std::vector<CallRow> calls;
   std::vector<const Step*> steps;  // steps of the calls in the plan
-  Red reduction;                   // of the last call's result, for every output
+  Red reduction;                   // the reduction of the last call's result, for every output
 };
 
 // Tells whether the group is a chain. `needed` marks the steps whose results are asked for; rows are the points that

@@ -84,7 +84,7 @@ bool scale_points(const Precision& precision, std::vector<OutputFormula>* output
 
 namespace {
 
-// <u, v> with u along the kept axis and v along the other.
+// An inner product <u, v> with u along the kept axis and v along the folded axis.
 struct Inner {
   Expr u, v;
 };
@@ -95,7 +95,7 @@ bool is_inner(Expr f, const Factors& factors, Inner* found) {
   return found->u->type.axes.pairs() == factors.kept_axis && found->v->type.axes.pairs() == factors.folded_axis;
 }
 
-// The result of a sum, as a variable of the formula that comes after it.
+// Returns the result of a sum as a variable of the formula that comes after it.
 Expr result_of(const OutputFormula& sum, int number, bool separable) {
   Variable v{"sum",
              sum.keep == Keep::i ? Axis::i : Axis::j,
@@ -118,11 +118,11 @@ class TwoSteps {
     separable_ = f_.pairs.empty() ? f_.kept && f_.folded : f_.pairs.size() == 1 && is_inner(f_.pairs[0], f_, &inner_);
   }
   bool separable() const { return separable_; }
-  // Tells whether there is a sum over pairs; pulls(): and a factor to be taken out of the sum.
+  // Tells whether there is a sum over pairs; pulls(): also whether a factor can be taken out of this sum.
   bool over_pairs() const { return !f_.pairs.empty() && !separable_; }
   bool pulls() const { return over_pairs() && f_.kept; }
 
-  // Appends the sum and the formula of its result: the result itself where no factor is taken out.
+  // Appends the sum and the formula of its result: the result itself if no factor is taken out.
   void make(bool separable, Pulled* pulled) {
     if (separable) make_separable();
     else make_pulled();
@@ -179,7 +179,7 @@ bool pull(const std::vector<OutputFormula>& outputs, Pulled* pulled) {
 // is not: 3000 rows of 64 components with 64 columns took 0.40 s in one step and 0.05 s in two.
 constexpr int kColumnsInTwoSteps = 8;
 
-// sum_j exp(F - L) w of each row, with L = log sum_j exp(F): all outputs have many columns, or none is changed.
+// Makes sum_j exp(F - L) w of each row, with L = log sum_j exp(F), if all outputs have many columns; else changes none.
 bool soften(const std::vector<OutputFormula>& outputs, Pulled* pulled) {
   const auto wide = [](const OutputFormula& o) {
     return o.red == Red::SumSoftMaxWeight && width(o.value) == 1 && width(o.weight) >= kColumnsInTwoSteps;

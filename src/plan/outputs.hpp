@@ -47,25 +47,25 @@ inline void put_formulas(const std::vector<Expr>& formulas, std::vector<OutputFo
 // The contracted form of a plan: squared distances in exponents become inner products, and inner products in exponents
 // get a condition under which tensor cores may compute them.
 
-// Replaces |x - y|^2 by |x|^2 + |y|^2 - 2 <x, y> wherever an absolute error in the distance is a relative error of a
-// term: in exponents. False where no distance stands in an exponent, or a distance stands elsewhere too.
+// Replaces |x - y|^2 by |x|^2 + |y|^2 - 2 <x, y> in exponents, in which an absolute error in the distance is a relative
+// error of a term. Returns false if no distance is in an exponent, or a distance is elsewhere, too.
 bool contract(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
-// Replaces distances of few components too, which saves work only where the inner product starts with the squares.
+// Replaces distances of few components too, which saves work only if the inner product starts with the squares.
 bool expand(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 // --- existing ------------------------------------------------------------------------------------------------------
-// Outputs over pairs that exist where a formula is true.
+// Outputs over the pairs for which a formula is true.
 
 // Returns the neutral element of a reduction: a term with this value changes no result.
 double neutral_value(Red red);
 
-// Returns the outputs with neutral terms where `allowed` is false.
+// Returns the outputs with neutral terms for pairs that are not `allowed`.
 std::vector<OutputFormula> where_allowed(const std::vector<OutputFormula>& outputs, Expr allowed);
 
 // --- two steps -----------------------------------------------------------------------------------------------------
-// Sums first, factors that vary along the kept axis alone afterwards. Softmax means of many columns: the logarithm of
-// the sum of exponentials first, then a sum with the shares exp(F - L) as values.
+// Computes sums first, then multiplies by factors that vary along the kept axis alone. For softmax means of many
+// columns, computes the logarithm L of the sum of exponentials first, then a sum with the shares exp(F - L) as values.
 
 // Outputs in two steps: first `sums`, then `after`, which has one formula of each sum.
 struct Pulled {
@@ -73,14 +73,14 @@ struct Pulled {
   std::vector<OutputFormula> sums, after;
 };
 
-// Returns false where two steps save no work.
+// Splits outputs into two steps; returns false if two steps save no work.
 bool in_steps(const std::vector<OutputFormula>& outputs, Pulled* pulled);
 
 // --- scale ---------------------------------------------------------------------------------------------------------
 // The scaled form of a plan: the coefficient of a distance in an exponent moves into the points.
 
 // Replaces 2^(-c |x - y|^2) by 2^-|s x - s y|^2, s = sqrt(c), and 2^(-c |x - y|) with s = c, if nothing else reads the
-// distance: this saves a product a pair, and no exponent is positive. Returns false where there is no such power.
+// distance: this saves a product a pair, and no exponent is positive. Returns false if there is no such power.
 bool scale_points(const Precision& precision, std::vector<OutputFormula>* outputs, std::vector<ConditionGuard>* guards);
 
 // --- factors -------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// Makes one step per node, right after the node's last argument where possible, so that a back end may keep the
-// value in a register.
+// Makes one step per node, right after the node's last argument if possible, so that a back end may keep the value in a
+// register.
 #include "plan/passes.hpp"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class Lineariser {
     line_.program.steps.push_back(std::move(step));
   }
 
-  // The variable whose values bound the row numbers. Computed row numbers have no known bound.
+  // Returns the variable whose values bound the row numbers. Computed row numbers have no known bound.
   int row_numbers(Expr rows) const {
     const Expr held = rows->op == Op::Gather ? rows.arg(0) : rows;
     user_check(held->op == Op::Var, Fault::index, "row numbers must be given, not computed: `", show_short(rows), "`");
@@ -100,8 +100,8 @@ class Lineariser {
   std::unordered_map<const Node*, Ref> where_;
 };
 
-// Arguments before users, depth first: shared arguments first, since they are kept for others anyway, and the
-// one that is not shared last. No recursion: a formula may be as deep as memory allows.
+// Orders arguments before users, depth first: shared arguments first, since other users keep them anyway, and an
+// argument that is not shared last. Uses no recursion: a formula may be as deep as memory allows.
 std::vector<Expr> depth_first(const std::vector<Expr>& formulas) {
   std::unordered_map<const Node*, int> users;
   for (Expr f : reachable(formulas))
@@ -138,14 +138,14 @@ LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const s
 }
 
 // --- slots ---------------------------------------------------------------------------------------------------------
-// First fit, region by region. A value that an inner region reads outlives all steps of its own region, since
-// steps are sorted by region: no other value of the region takes its memory.
+// Assigns slots by first fit, region by region. A value that an inner region reads outlives all steps of its own
+// region, since steps are sorted by region: no other value of the region takes its memory.
 
 namespace {
 
 constexpr int kForever = std::numeric_limits<int>::max();
 
-// The last step that reads each slot, kForever where an output does.
+// Returns the last step that reads each slot; kForever if an output reads the slot.
 std::vector<int> last_reads(const Program& program, const std::vector<Ref>& roots) {
   std::vector<int> last(program.slots.size(), -1);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
@@ -231,7 +231,7 @@ class FoldGroups {
       if (is_slot(root)) is_root_[root.index] = true;
   }
 
-  // The group of each step; a fold carries the number of its own group.
+  // Returns the group of each step; a fold has the number of its own group.
   std::vector<int> groups() {
     int next = 0;
     for (std::size_t s = 0; s < steps_.size(); ++s) {
@@ -242,7 +242,7 @@ class FoldGroups {
   }
 
  private:
-  // Later producers first, so that all readers of a step have been decided before it.
+  // Takes later producers first, so that all readers of a step have been decided before it.
   bool absorb_producers(int fold, int group) {
     std::set<int, std::greater<int>> candidates;
     const auto add_producers = [&](int s) {
@@ -276,7 +276,7 @@ class FoldGroups {
   std::vector<int> group_;     // by step
 };
 
-// The component steps of a group and, after them, its fold.
+// Appends the component steps of a group and, after them, its fold.
 void place_group(const std::vector<Step>& steps, const std::vector<std::size_t>& members, std::size_t fold,
                  Program* program) {
   const int number = static_cast<int>(program->groups.size());
@@ -363,7 +363,7 @@ class Starts {
         return;
       }
   }
-  // Returns the step of a short sum with one reader; -1: `ref` is none.
+  // Returns the step of a short sum with one reader; -1 if `ref` is no such sum.
   int fold_of(const Ref& ref) const {
     const Step* const made = program_.maker(ref);
     if (!made || !is_short_sum(*made) || is_root_[ref.index] || program_.readers(ref.index).size() != 1) return -1;

@@ -6,11 +6,11 @@
 namespace kernweave {
 
 // --- linearise -----------------------------------------------------------------------------------------------------
-// Graph to steps: shared parts once, one slot per step.
+// Turns graphs into steps: shared parts become one step, and each step has one slot.
 
 struct LinearProgram {
   Program program;
-  std::vector<Ref> roots;  // where each formula's value is
+  std::vector<Ref> roots;  // the place of each formula's value
 };
 
 // Several programs on the same variables.
@@ -21,7 +21,7 @@ struct LinearPrograms {
   std::vector<GatherBound> gathers;
 };
 
-// One line for each list of formulas. The variables of `extents` are numbered and noted, their operations left out.
+// Makes a line for each list of formulas. Variables of `extents` are numbered and noted, their operations left out.
 LinearPrograms linearise(const std::vector<std::vector<Expr>>& programs, const std::vector<Expr>& extents);
 
 // --- regions -------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ Program assign_slots(Program program, const std::vector<Ref>& roots);
 // --- start ---------------------------------------------------------------------------------------------------------
 // Starts short sums with the value that is added to them, which saves the addition.
 
-// Sets Step::start of folds whose only reader is an addition, and moves a fold behind the step that makes its start.
+// Sets Step::start of folds whose only reader is an addition, and moves a fold after the step that makes its start.
 // `roots` are read after the last step.
 Program start_folds(Program program, const std::vector<Ref>& roots);
 

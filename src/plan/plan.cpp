@@ -1,4 +1,4 @@
-// Names of the plan's parts, its key, its text, and its specification.
+// Writes the names of a plan's parts, its key and its text; checks a plan.
 #include "plan/plan.hpp"
 
 #include <algorithm>
@@ -179,7 +179,7 @@ std::string show(const Plan& plan) {
 }
 
 // --- check ---------------------------------------------------------------------------------------------------------
-// The specification of a plan.
+// Checks a plan against its specification.
 
 namespace {
 

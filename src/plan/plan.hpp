@@ -37,7 +37,7 @@ struct Precision {
 // The existing pairs: all, or the pairs of a map that is given when the plan is run.
 enum class Pairs { all, restricted };
 
-// A value a step reads: where it lies, how wide it is.
+// A value that a step reads: its place and its width.
 struct Ref {
   enum class From { slot, variable, number } from = From::number;
   int index = 0;
@@ -51,7 +51,7 @@ struct Step {
   std::vector<Ref> in;
   std::vector<int> attributes;
   int out;    // slot
-  int width;  // of the result
+  int width;  // components of the result
   Region region;
   int group = -1;  // component group: steps of one loop over components, ended by its fold
   // The value that the fold's only reader, an addition, adds to the fold. An engine may start the fold with the value
@@ -78,7 +78,7 @@ struct Group {
   int width;
 };
 
-// Steps are sorted by region (component steps beside their fold), arguments before users.
+// Steps are sorted by region (component steps next to their fold), arguments before users.
 struct Program {
   std::vector<Step> steps;
   std::vector<Slot> slots;
@@ -86,10 +86,10 @@ struct Program {
   std::vector<double> numbers;
   std::array<std::int64_t, kRegions> memory{};  // numbers each region's memory holds
 
-  // The step that makes a value; null of data and numbers.
+  // Returns the step that makes a value; null for data and numbers.
   const Step* maker(const Ref& ref) const { return is_slot(ref) ? &steps[slots[ref.index].maker] : nullptr; }
   const std::vector<int>& readers(int slot) const { return slots[slot].readers; }
-  // The argument of an addition that is the result of a fold with a start; null of all other steps.
+  // Returns the argument of an addition that is the result of a fold with a start; null for all other steps.
   const Ref* started(const Step& step) const {
     for (const Ref& ref : step.in)
       if (const Step* const made = maker(ref); made && made->start) return &ref;
@@ -97,7 +97,7 @@ struct Program {
   }
   int number(const Step& step) const { return static_cast<int>(&step - steps.data()); }
 
-  // Visits the steps of a region in the order in which they run; of a group, the fold alone.
+  // Visits the steps of a region in the order in which they run; in a group, visits the fold alone.
   template <class Visit>
   void for_each_step(Region region, const std::vector<bool>& needed, Visit visit) const {
     for (std::size_t s = 0; s < steps.size(); ++s)
@@ -129,13 +129,13 @@ struct Epilogue {
 struct Output {
   Red red;
   Ref value;
-  Ref weight;  // the number 1 where there is none
+  Ref weight;  // the number 1 if there is none
   int width;   // components of the result
-  int places;  // K; 1 for reductions without
+  int places;  // K; 1 for reductions without K
   Keep keep;
-  Kind kind;  // of the value
+  Kind kind;  // the kind of the value
   Finish finish{};
-  // The epilogue of a sum whose value is such a product: an engine may add up the rest and multiply the sum.
+  // Set if the value of a sum is a factor times a rest: an engine may add up the rest and multiply the sum.
   std::optional<Epilogue> epilogue{};
 };
 
@@ -174,8 +174,8 @@ struct Plan {
   std::vector<Variant> variants;
   Precision precision;
   Pairs pairs = Pairs::all;
-  std::shared_ptr<const Stages> stages;  // the same outputs in two steps, where that is less work
-  // The plan for partial spans: the same outputs, with the neutral element of the reduction where a pair does not
+  std::shared_ptr<const Stages> stages;  // the same outputs in two steps, if two steps are less work
+  // The plan for partial spans: the same outputs, with the neutral element of the reduction for pairs that do not
   // exist.
   std::shared_ptr<const Plan> partial;
 };
@@ -194,10 +194,10 @@ struct Stages {
   bool separable() const { return second == SecondStep::separable; }
 };
 
-// Counts the components that a fold runs over: those of its widest argument.
+// Returns the number of components that a fold runs over, the width of its widest argument.
 int fold_width(const Step& fold);
 
-// The region whose loop a step runs in: a component step runs with its fold.
+// Returns the region whose loop a step runs in: a component step runs with its fold.
 Region home(const Program& program, const Step& step);
 
 const char* region_name(Region region);

@@ -1,5 +1,5 @@
-// The steps of a pair, one after the other, each through the functions its row gave to the table; two loops over the
-// pairs. Every output has a state for each row it keeps and component it has.
+// The reference engine: runs the steps of each pair in order, by the functions in the table's rows, in two loops over
+// the pairs. Every output has a state for each row that it keeps and each of its components.
 #include "reference/reference.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace kernweave {
 namespace {
 
-// Doubles seen as lanes: a lane is one double and nothing else.
+// Doubles as lanes: a lane is one double and nothing else.
 const Lane* lanes(const double* numbers) {
   static_assert(sizeof(Lane) == sizeof(double), "a scalar lane is one number");
   return reinterpret_cast<const Lane*>(numbers);
@@ -39,7 +39,7 @@ Lane* Evaluator::place(int slot) {
   return memory_[static_cast<int>(s.region)].data() + s.offset;
 }
 
-// A value from `component` on. Where it has but one component, every component reads that one.
+// Reads a value from `component` on. If the value has one component, every component reads that one.
 Read<Lane> Evaluator::read(const Ref& ref, int component) const {
   const int shift = ref.width == 1 ? 0 : component;
   switch (ref.from) {
@@ -99,7 +99,7 @@ void Evaluator::run_fold(const Step& step) {
   run_group({-1, static_cast<int>(&step - program_.steps.data()), fold_width(step)});
 }
 
-// Runs the component steps and the fold; if first < 0, the fold alone.
+// Runs the component steps and the fold; if first < 0, only the fold.
 void Evaluator::run_group(const Group& group) {
   const Step& fold = program_.steps[group.last];
   const OpRow& r = row(fold.op);
@@ -125,14 +125,14 @@ void Evaluator::gather(const Step& step) {
 
 namespace {
 
-// Seconds per step and component: bench/run.R, case "gaussian", took 107 to 133 ns for the 8 of them in a pair on a
-// 2-core x86_64 machine. Good to a factor of two, which is all explain() promises.
+// Seconds per step and component: bench/run.R, case "gaussian", took 107 to 133 ns for a pair's 8 steps and components
+// on a 2-core x86_64 machine. Good to a factor of two, which is all that explain() promises.
 constexpr double kSecondsPerStep = 1.5e-8;
-// Steps between two looks at the user's interrupt key: about 1 ms of work, so that the look, some microseconds, costs
+// Steps between two checks of the user's interrupt key: about 1 ms of work, so that a check, some microseconds, costs
 // under 1 % and Ctrl-C is answered at once.
 constexpr long long kStepsBetweenPolls = 100000;
 
-// The states of one output. Rows kept along i, or pair by pair, are folded one at a time and share one.
+// The states of one output. If the output keeps i or both axes, rows are folded one at a time and share one state.
 class OutputFold {
  public:
   OutputFold(const Output& output, const Sizes& sizes, Result result)
@@ -152,7 +152,7 @@ class OutputFold {
     if (output_.keep == Keep::i) init(0);
   }
 
-  // `output`: where the evaluator has the value.
+  // `output`: the place of the value in the evaluator.
   void step(const Evaluator& at, const Output& output, std::int64_t i, std::int64_t j) {
     const bool single = output_.keep == Keep::both;
     if (single) init(0);
@@ -172,8 +172,8 @@ class OutputFold {
   }
 
  private:
-  // The row number along the folded axis; where both are folded, the place in the matrix of pairs, as
-  // R counts it.
+  // Returns the row number along the folded axis; if both axes are folded, the place in the matrix of pairs, as R
+  // counts it.
   Index index(std::int64_t i, std::int64_t j) const {
     if (output_.keep == Keep::i) return j + 1;
     if (output_.keep == Keep::j) return i + 1;
@@ -191,7 +191,7 @@ class OutputFold {
     }
   }
 
-  // Results lie as rows x places x components.
+  // Results are stored as rows x places x components.
   void finish(std::int64_t s, std::int64_t at) {
     const std::int64_t rows = kept_rows(output_.keep, sizes_);
     for (int c = 0; c < output_.width; ++c) {
@@ -208,13 +208,13 @@ class OutputFold {
   Result result_;
   const Sizes& sizes_;
   std::int64_t states_;
-  std::int64_t bytes_;  // of a state with its storage
+  std::int64_t bytes_;  // bytes of a state with its storage
   std::vector<Index> memory_;
   std::vector<Lane> values_;
   std::vector<Index> indices_;
 };
 
-// Steps and folds per pair, components counted.
+// Counts the steps and folds of a pair, times their components.
 double steps_per_pair(const Variant& variant) {
   double work = 0;
   for (const Step& step : variant.program.steps) {
@@ -260,7 +260,7 @@ class TwoLoops : public Executable {
     for (OutputFold& fold : folds) fold.end();
   }
 
-  // Looks for the user now and then.
+  // Polls the user's interrupt now and then.
   class Clock {
    public:
     Clock(const Variant& variant, const Task& task, const Sizes& sizes)
@@ -281,7 +281,7 @@ class TwoLoops : public Executable {
     std::int64_t until_;
   };
 
-  // The formula at one pair after the other.
+  // Runs the formula for one pair after the other.
   class PairWalk {
    public:
     PairWalk(const TwoLoops& of, const Task& task)

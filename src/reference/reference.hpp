@@ -1,4 +1,4 @@
-// The steps of a program for one pair, written for correctness alone.
+// Runs the steps of a program for one pair, written for correctness alone.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 namespace kernweave {
 
-// Runs the steps of a program for one pair.
 class Evaluator {
  public:
   Evaluator(const Plan& plan, const Program& program, const std::vector<View>& data);
@@ -18,7 +17,7 @@ class Evaluator {
   void at_column(std::int64_t j) { j_ = j; }
   void run(Region region);
 
-  // A value as seen from the present pair.
+  // Reads a value at the present pair.
   Read<Lane> read(const Ref& ref) const { return read(ref, 0); }
 
  private:
@@ -37,7 +36,7 @@ class Evaluator {
   std::array<std::vector<Lane>, kRegions> memory_;
   std::vector<Lane> numbers_;
   std::array<Lane, 2> counter_;        // the row number along i and along j
-  mutable std::vector<Lane> entries_;  // of sparse matrices, at the present pair
+  mutable std::vector<Lane> entries_;  // entries of sparse matrices at the present pair
   std::int64_t i_ = 0;
   std::int64_t j_ = 0;
 };

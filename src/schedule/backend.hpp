@@ -20,7 +20,7 @@ struct Result {
   RowNumbers numbers{};
   Kept* values_stay = nullptr;
   Kept* numbers_stay = nullptr;
-  double factor = 1;  // of values
+  double factor = 1;  // multiplies the values
   // The count of numbers of the runs before, and of all runs, if results of several runs stay on a device; else 0.
   std::int64_t before = 0, all = 0;
 
@@ -58,8 +58,8 @@ struct Task {
   double gpu_bytes;                                 // the most memory of a GPU that the run may take
   std::function<void(double)> poll;                 // called now and then with the share of the work that is done
   std::function<void()> collect;                    // frees memory, of devices too, that nobody needs any more
-  Restriction restriction{};                        // of a plan of restricted pairs
-  std::int64_t columns_before = 0;                  // of runs before that are folded with this one; row numbers go on
+  Restriction restriction{};                        // the restriction of a plan of restricted pairs
+  std::int64_t columns_before = 0;                  // of earlier runs folded with this run; row numbers continue
   bool by_boxes = false;                            // the result of boxes_pay()
 };
 
@@ -70,7 +70,7 @@ struct Grain {
   std::int64_t rows = 0, columns = 0;  // borders are multiples of these numbers; 0: no borders along that axis
   std::int64_t all_columns = 0;        // number of columns, if columns have borders
   bool folded = false;                 // do blocks leave states, since an output keeps no rows?
-  bool everywhere = false;             // with restricted pairs and folded outer axes, too
+  bool everywhere = false;             // are there borders with restricted pairs and folded outer axes, too?
   std::string why{};                   // the reason if there are no borders of rows
 };
 

@@ -1,4 +1,4 @@
-// The choice of back end and variant: asks every candidate through backend.hpp, includes no back end.
+// Chooses back end and variant: asks every candidate through backend.hpp, includes no back end.
 #include "schedule/choose.hpp"
 
 #include <algorithm>

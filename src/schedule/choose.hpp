@@ -24,7 +24,7 @@ bool in_two_steps(const Plan& plan, const Sizes& sizes);
 bool may_be_two_steps(const Plan& plan, const Sizes& sizes);
 // Tells whether the first step may write sum number k into the memory of its output.
 bool in_place(const Plan& plan, std::size_t k);
-// The sizes of the first step.
+// Returns the sizes of the first step.
 Sizes sizes_of_sums(const Stages& stages, const Sizes& sizes);
 
 // `device`: "auto" takes the fastest back end that can run the plan; a name takes that back end or fails with
@@ -36,8 +36,8 @@ Schedule choose(const Plan& plan, const Sizes& sizes, const Findings& findings, 
 std::vector<Schedule> candidates(const Plan& plan, const Sizes& sizes, const Findings& findings,
                                  const std::string& device, const std::vector<const Backend*>& backends);
 
-// Fails with Fault::input if a decision is not one of this plan at these sizes, with Fault::no_device if it cannot be
-// carried out here.
+// Fails with Fault::input if a decision is not for this plan at these sizes, and with Fault::no_device if the decision
+// cannot be carried out here.
 void check_decision(const Plan& plan, const Sizes& sizes, const Decision& decision, const std::string& device,
                     const std::vector<const Backend*>& backends);
 

@@ -84,7 +84,7 @@ void note_reach(const View& view, const std::vector<double>& centre, Facts* fact
 
 namespace {
 
-// A summary of numbers, of which the finite ones count.
+// A summary of the finite numbers among some numbers.
 struct FiniteSummary {
   double total = 0, count = 0, least = std::numeric_limits<double>::infinity(), largest = -least;
 

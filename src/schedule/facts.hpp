@@ -28,13 +28,13 @@ std::int64_t step_of_centre(std::int64_t rows);
 
 // The findings of a call: the facts with which the plan's conditions are checked, and the place of the data.
 struct Findings {
-  std::vector<std::vector<double>> centres;  // of each variable
+  std::vector<std::vector<double>> centres;  // the centre of each variable
   std::vector<Facts> variables;
   // The range of the factor's components, for each variant's requirements; NaN if a component is NaN.
   std::vector<std::vector<ValueRange>> factors;
   Home home = Home::host;
   Boxes boxes = Boxes::trial;
-  std::vector<Growths> growths;  // of each variant, if boxes are considered
+  std::vector<Growths> growths;  // the growths of each variant, if boxes are considered
 };
 
 }  // namespace kernweave

@@ -1,5 +1,5 @@
-// The fields of a decision are listed once, for its bytes and for ==. Work is estimated from the costs in the table of
-// operations, and from widths.
+// Compares decisions and converts them to bytes, by one list of their fields. Estimates work from the costs in the
+// table of operations, and from widths.
 #include "schedule/schedule.hpp"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ struct Sizes {
   int folded = 0;                     // number of the last outer axes that are folded, too
 
   std::int64_t runs() const { return product(outer.begin(), outer.end()); }
-  // Returns the number of runs with results of their own; folded_runs(): of the runs folded into each of these.
+  // Returns the number of runs with results of their own; folded_runs(): the number of runs folded into each of them.
   std::int64_t kept_runs() const { return product(outer.begin(), outer.end() - folded); }
   std::int64_t folded_runs() const { return product(outer.end() - folded, outer.end()); }
   // Returns the number of pairs of one run that are computed; places() returns the number of all pairs.
@@ -36,7 +36,7 @@ struct Sizes {
 // The place where the data of a call lie and its results shall stay.
 enum class Home { host, device };
 
-// Whether bounds on boxes of points leave pairs out. `trial`: a trial of some rows decides.
+// The use of bounds on boxes of points to leave out pairs. `trial`: a trial of some rows decides.
 enum class Boxes { none, trial, always };
 
 // The modes of a pass on a GPU: compiled, with tensor cores and screens (best) or without (plain), or interpreted.
@@ -44,7 +44,7 @@ enum class PassMode { best, plain, interpreted };
 
 // The iteration of an engine over the pairs. 0: the engine's default at these sizes.
 struct Loops {
-  std::int64_t rows = 0, columns = 0;  // of a tile; on a GPU the most rows and columns of a thread
+  std::int64_t rows = 0, columns = 0;  // the size of a tile; on a GPU the most rows and columns of a thread
   std::int64_t split = 0;              // number of columns that are folded separately
   PassMode mode = PassMode::best;
   Boxes boxes = Boxes::none;
@@ -53,7 +53,7 @@ struct Loops {
 // A way to run a plan. Two processes with equal decisions, models and data compute the same bits.
 struct Decision {
   std::string backend;  // by name
-  std::string model;    // of the device: the instruction set in use, say
+  std::string model;    // the device model, e.g. the instruction set in use
   int variant = 0;
   Sizes sizes;
   Loops loops{};
@@ -90,7 +90,7 @@ std::int64_t kept_rows(Keep keep, const Sizes& sizes);
 // --- costs ---------------------------------------------------------------------------------------------------------
 // Estimates of a call's work and of the time of its copies.
 
-// The most bytes of values of columns alone that are computed once a call: half of the memory of a call beside inputs
+// The most bytes of values of columns alone that are computed once a call: half of the memory of a call besides inputs
 // and outputs. If there are more bytes, the values are computed once for each block of rows.
 inline constexpr long long kSharedBytes = 32 << 20;
 

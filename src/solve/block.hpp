@@ -20,7 +20,7 @@ using SparseRows = Eigen::SparseMatrix<double, Eigen::RowMajor>;
 // --- decompositions -------------------------------------------------------------------------------------------------
 // Decompositions of small dense matrices, in one compiled file: Eigen's templates take long to compile.
 
-// The eigenpairs of a symmetric matrix, whose lower triangle is read: the smallest value first.
+// The eigenpairs of a symmetric matrix, from its lower triangle: the smallest value first.
 struct EigenPairs {
   Vector values;
   Block vectors;
@@ -31,7 +31,7 @@ EigenPairs eigen_pairs(const Block& a);
 EigenPairs eigen_pairs(const Vector& diagonal, const Vector& beside);
 Vector eigenvalues(const Vector& diagonal, const Vector& beside);
 
-// An eigenvalue below -kNegative times the largest is no rounding error: the matrix is not semidefinite.
+// An eigenvalue below -kNegative times the largest eigenvalue is no rounding error: the matrix is not semidefinite.
 constexpr double kNegative = 1e-7;
 
 // The factor L of A = L L'; info() tells whether A has one.
@@ -66,7 +66,7 @@ void each_piece(Index rows, Index columns, int threads, Work work) {
       });
 }
 
-// The inner product of each column of `a` with that of `b`.
+// Returns the inner product of each column of `a` with the column of `b` of the same number.
 inline Row dots(const Block& a, const Block& b, int threads) {
   const Index height = rows_of_piece(a.cols());
   Block sums = Block::Zero(a.cols(), (a.rows() + height - 1) / height);
@@ -93,7 +93,7 @@ inline void add_product(Block* x, const Eigen::Ref<const Block>& d, const Block&
   });
 }
 
-// a' b.
+// Computes a' b.
 inline Block inner_products(const Block& a, const Block& b, int threads) {
   const Index pieces = (a.rows() + rows_of_piece(a.cols()) - 1) / rows_of_piece(a.cols());
   std::vector<Block> sums(static_cast<std::size_t>(pieces));
@@ -146,7 +146,7 @@ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t place) {
   return scrambled(scrambled(seed) ^ scrambled(place + 1));
 }
 
-// In [0, 1), by the 53 upper bits.
+// Returns a random number in [0, 1), from the 53 upper bits.
 inline double random_uniform(std::uint64_t seed, std::uint64_t place) {
   return static_cast<double>(random_bits(seed, place) >> 11) * 0x1p-53;
 }

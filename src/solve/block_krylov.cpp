@@ -14,7 +14,7 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr double kWithin = 1e-12;  // the relative rest of a column that depends linearly on others
+constexpr double kWithin = 1e-12;  // relative norm of the rest of a column that depends linearly on others
 
 class BlockKrylov {
  public:
@@ -205,11 +205,11 @@ Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenL
 
 namespace {
 
-constexpr Index kProbes = 16;         // for the residual's trace
+constexpr Index kProbes = 16;         // random signs that estimate the residual's trace
 constexpr Index kAtOnce = 64;         // columns of a product between interrupts
 constexpr Index kFirst = 32;          // columns where there is a tolerance
-constexpr double kAsymmetric = 1e-5;  // of numbers of W'AW, relative to the largest: products may be in float32
-constexpr int kPasses = 3;            // of orthonormalisation
+constexpr double kAsymmetric = 1e-5;  // asymmetry of W'AW, relative to the largest number: products may be in float32
+constexpr int kPasses = 3;            // passes of orthonormalisation
 constexpr int kShifts = 8;            // attempts at a shift that makes W'AW definite in spite of rounding
 
 class Sketching {
@@ -270,7 +270,7 @@ class Sketching {
     products_.rightCols(fresh.cols()) = images;
   }
 
-  // The least shift for which W'(A + shift)W has a Cholesky factor.
+  // Returns the least shift for which W'(A + shift)W has a Cholesky factor.
   void factorise() {
     const Block own = random_.transpose() * products_;
     const double size = products_.norm();
@@ -312,7 +312,7 @@ class Sketching {
   Operator* const matrix_;
   const Index n_;
   const Enough enough_;
-  double trace_;  // of the matrix, or the sum of its forms of the signs
+  double trace_;  // trace of the matrix, or the sum of s'As over random signs s
   const std::uint64_t seed_;
   const Poll& poll_;
   std::uint64_t place_ = 0;

@@ -1,4 +1,4 @@
-// The largest eigenvalues of a symmetric operator, and a low rank of it, from products with blocks of columns.
+// The largest eigenvalues of a symmetric operator, and a low-rank approximation, from products with blocks of columns.
 #pragma once
 #include <cstdint>
 #include "solve/landmarks.hpp"
@@ -9,11 +9,11 @@ namespace kernweave::solve {
 struct EigenLimits {
   Index wanted;         // number of pairs
   Index block;          // columns of a product
-  double tolerance;     // of a residual |Av - av|, relative to |a|
-  double rounding;      // of a product, relative to the largest eigenvalue: no residual is smaller
+  double tolerance;     // bound of a residual |Av - av|, relative to |a|
+  double rounding;      // rounding error of a product, relative to the largest eigenvalue: no residual is smaller
   int most;             // products
   Index basis;          // columns of the basis, at most
-  std::uint64_t seed;   // of the block that it starts from, and of columns that take the place of dependent ones
+  std::uint64_t seed;   // seed of the first block, and of the random columns that replace dependent columns
 };
 
 struct Eigenpairs {
@@ -28,14 +28,14 @@ struct Eigenpairs {
 Eigenpairs largest_eigenpairs(Operator* matrix, const Block& start, const EigenLimits& limits, const Poll& poll);
 
 // --- sketch ---------------------------------------------------------------------------------------------------------
-// A low rank of a positive semi-definite operator from its products with random columns (Nystrom).
+// A low-rank approximation of a positive semi-definite operator from its products with random columns (Nystrom).
 
 struct Sketch {
-  Block factor;         // F of F F'
+  Block factor;         // F in F F'
   double residual = 0;  // trace(A - F F') / trace(A); exact if the trace of A is known, else estimated by random signs
 };
 
-// `trace`: of the matrix; NaN if unknown.
+// `trace`: the trace of the matrix; NaN if unknown.
 Sketch sketched(Operator* matrix, const Enough& enough, double trace, std::uint64_t seed, const Poll& poll);
 
 }  // namespace kernweave::solve

@@ -12,7 +12,7 @@ constexpr const char* kNotDefinite = "the matrix of the levels of groups is not 
 
 template <class Work>
 void BorderedTriangle::each_part(Block* x, Work work) const {
-  constexpr Index kTogether = 4;  // columns: as many tasks as threads take, of 16 columns
+  constexpr Index kTogether = 4;  // columns of a task: 16 columns give 4 tasks
   share_out(
       threads_, (x->cols() + kTogether - 1) / kTogether, [](double) {},
       [&](int, std::int64_t part, const Heartbeat&) {

@@ -1,4 +1,4 @@
-// Cholesky factor of a sparse matrix of which some rows and columns are dense: these are the border, and come last.
+// Cholesky factor of a sparse matrix with some dense rows and columns: these are the border, and come last.
 #pragma once
 #include <Eigen/SparseCholesky>
 #include <vector>
@@ -19,7 +19,7 @@ class BorderedTriangle {
   BorderedTriangle(SparseColumns sparse, Block across, Block corner, int threads)
       : sparse_(std::move(sparse)), across_(std::move(across)), corner_(std::move(corner)), threads_(threads) {}
 
-  // x becomes T^-1 x, or T'^-1 x.
+  // Replaces x by T^-1 x, or by T'^-1 x.
   void solve(Block* x) const;
   void solve_transposed(Block* x) const;
   double sum_of_logs() const;
@@ -35,7 +35,7 @@ class BorderedTriangle {
   int threads_;
 };
 
-// L of L L' = C, rows of C being in the order of the factor.
+// The factor L in L L' = C, with the rows of C in the order of the factor.
 class BorderedFactor {
  public:
   BorderedFactor(BorderedMatrix c, int threads);
@@ -43,7 +43,7 @@ class BorderedFactor {
   Index size() const { return static_cast<Index>(order_.size()); }
   const BorderedTriangle& lower() const { return lower_.front(); }
   const BorderedTriangle& lower_plus_identity() const { return lower_.back(); }
-  // Rows of x in the order of the factor, and back.
+  // Returns the rows of x in the order of the factor, and back.
   Block in_order(const Block& x) const;
   Block restored(const Block& x) const;
 

@@ -40,7 +40,7 @@ void weigh(const Columns* x, const Columns* y, const Row& by, const Columns& out
 
 Row same(const Columns& x, double by) { return Row::Constant(x.cols(), by); }
 
-// Adds up contiguous parts of each column: `fewer` sums remain of each.
+// Adds up contiguous parts of each column, so that `fewer` sums of each column remain.
 Columns summed(const Columns& parts, Index fewer) {
   Columns sums(parts.device(), fewer, parts.cols());
   ColumnTask task = task_of(sums);
@@ -62,7 +62,7 @@ Row dots_gpu(const Columns& a, const Columns& b) {
   return summed(parts, kLastParts).to_host().colwise().sum().transpose().array();
 }
 
-// The strides of rows and columns in memory: columns lie one after the other, or points do.
+// The strides of rows and columns in memory: either columns lie one after the other, or points do.
 struct Strides {
   long long row, column;
 };

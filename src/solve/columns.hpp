@@ -15,9 +15,9 @@ class Columns {
  public:
   Columns() = default;
   explicit Columns(Block numbers) : host_(std::move(numbers)) {}
-  // Room for numbers, of the host where `device` is null.
+  // Makes room for numbers, on the host if `device` is null.
   Columns(device::Device* device, Index rows, Index columns);
-  // Takes memory of a device that holds rows x columns numbers, or more.
+  // Takes over memory of a device that holds rows x columns numbers, or more.
   Columns(device::Device* device, std::unique_ptr<Copy> copy, Index rows, Index columns);
   // Refers to numbers on a device whose owner must keep them as long as these columns are used.
   Columns(device::Device* device, double* there, Index rows, Index columns)
@@ -98,7 +98,7 @@ void add_multiple(Columns* x, const Columns& d, double by, int threads);
 // d = z + d diag(by).
 void follow(Columns* d, const Columns& z, const Row& by, int threads);
 void multiply_by(Columns* x, double by);
-void clear(Columns* x);  // to zeros
+void clear(Columns* x);  // sets all numbers to 0
 // y = diag(by) x, and y += factor diag(by) x.
 void scale_rows(const RowScales& by, const Columns& x, Columns* y, int threads);
 void add_scaled_rows(const RowScales& by, const Columns& x, double factor, Columns* y, int threads);
@@ -112,8 +112,8 @@ void put_column(const Columns& from, Index k, Columns* to, Index c);
 Block rows_of(const Columns& x, const RowList& which);
 void put_rows(const Block& few, const RowList& which, Columns* y);
 
-// Transposes: row k of x becomes column k of `points`, and back, for the rows of a list, or all without a list. A
-// sparse factor reads a point's numbers for all right-hand sides from contiguous memory.
+// Transposes: row k of x becomes column k of `points`, and back, for the rows of a list, or for all rows without a
+// list. A sparse factor reads a point's numbers for all right-hand sides from contiguous memory.
 void rows_to_points(const Columns& x, const RowList* which, Columns* points, int threads);
 void points_to_rows(const Columns& points, const RowList* which, Columns* y, int threads);
 // points += by x'.
@@ -122,7 +122,7 @@ void add_to_points(const Columns& x, double by, Columns* points, int threads);
 // --- kernels --------------------------------------------------------------------------------------------------------
 // Launches on a device of the kernels for long columns and sparse factors (kernweave/gpu/columns.hpp, factor.hpp).
 
-// Runs the kernel of that name with a thread for each number that the task counts.
+// Runs the kernel of this name with one thread for each of the `count` numbers of the task.
 void launch(device::Device* device, const char* kernel, const gpu::ColumnTask& task);
 
 // Returns the source of all kernels.

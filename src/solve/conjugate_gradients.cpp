@@ -113,11 +113,11 @@ Solution conjugate_gradients(Operator* matrix, Preconditioner* preconditioner, c
 // --- blocks ---------------------------------------------------------------------------------------------------------
 // QR: residuals of the preconditioned system G'AG are kept as Q C with orthonormal Q.
 // Directions are S = G Q + S Z', where Q - G'A S L = Q_next Z and L = (S'AS)^-1. Columns of Q that depend on others are
-// dropped; those of X stay until all are done, since their directions serve the others.
+// dropped; columns of X stay until all are done, since their directions serve the others.
 
 namespace {
 
-constexpr double kDependent = 1e-13;  // the relative rest of a column that depends linearly on others
+constexpr double kDependent = 1e-13;  // relative norm of the rest of a column that depends linearly on others
 // Bounds of eigenvalues of S'AS, relative to the largest: below -kNegativeCurvature the matrix is not definite; between
 // the bounds an eigenvalue is rounding error.
 constexpr double kNegativeCurvature = 1e-8, kNoCurvature = 1e-15;
@@ -194,7 +194,7 @@ class BlockConjugateGradients : public RestartedIteration {
     return pairs.vectors * inverse.matrix().asDiagonal() * pairs.vectors.transpose();
   }
 
-  // q_ times `along` is the block, but for columns that depend on those before them.
+  // q_ times `along` is the block, except for columns that depend on earlier columns.
   void orthonormal(const Block& block, const Row& sizes, Block* along) {
     Block made(block.rows(), block.cols());
     *along = Block::Zero(block.cols(), block.cols());
@@ -220,7 +220,7 @@ class BlockConjugateGradients : public RestartedIteration {
 
   Preconditioner* const preconditioner_;
   Block q_, s_, image_, turned_;
-  Block coordinates_;  // C
+  Block coordinates_;  // C in Q C
 };
 
 Block columns_from(const Block& all, Index from, Index count) {

@@ -8,9 +8,9 @@
 namespace kernweave::solve {
 
 struct Limits {
-  double tolerance;  // of the residual, relative to the right-hand side
+  double tolerance;  // bound of the residual, relative to the right-hand side
   int most;          // iterations
-  int threads = 1;   // of work on vectors
+  int threads = 1;   // threads for work on vectors
 };
 
 // The coefficients of conjugate gradients at each step of a column, which define its Lanczos process.
@@ -21,7 +21,7 @@ struct Coefficients {
 struct Solution {
   Columns x;     // the last iterate
   Columns left;  // the recursive residual b - A x, if the iteration was stopped early; else of no columns
-  std::vector<int> iterations;  // of each column
+  std::vector<int> iterations;  // iterations of each column
   Vector residual;              // the true relative residual, recomputed
   std::vector<double> history;  // the largest recursive residual after each iteration
   std::vector<Coefficients> coefficients;

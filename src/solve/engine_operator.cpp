@@ -78,7 +78,7 @@ class Engine : public Operator {
   }
 
   void times(const Block& x, Block* y) override {
-    if (rows == 0 || columns == 0) {  // of no points; there is no memory to point at either
+    if (rows == 0 || columns == 0) {  // no points: there is no memory to point at either
       y->setZero(rows, results(x.cols()));
       return;
     }
@@ -249,11 +249,11 @@ OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPl
 }
 
 // --- entries --------------------------------------------------------------------------------------------------------
-// Each list of places is a run of its own, since sizes differ.
+// Each list of places needs its own run, since sizes differ.
 
 namespace {
 
-// The most pairs that the host computes if the data lie there: for a device, a kernel may have to be compiled.
+// The most pairs that the host computes if the data lie there: on a device, a kernel may have to be compiled first.
 constexpr Index kFewPairs = 1 << 21;
 
 View list_of(const RowIndices& places) { return {places.data(), static_cast<std::int64_t>(places.size()), 1}; }
@@ -324,7 +324,7 @@ void Entries::run(EntriesPlan* plan, const View& rows, const View& columns, doub
 
 void Entries::run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& columns, Index width, Columns* out) {
   device::Device* const home = rows.device();
-  *out = Columns();  // whose memory may serve the results
+  *out = Columns();  // the old memory may serve the results
   if (plan->there.empty()) {
     plan->there = plan->operands;
     make_resident(&plan->there, &plan->copies);
@@ -333,7 +333,7 @@ void Entries::run_gpu(EntriesPlan* plan, const Columns& rows, const Columns& col
   EngineHost host(poll_);
   host.operands = &plan->there;
   Settings settings = settings_;
-  if (settings.device != "auto") settings.device = std::to_string(home->number());  // one of several
+  if (settings.device != "auto") settings.device = std::to_string(home->number());  // this device alone
   Execution execution(plan->kept, plan->there, Known(), settings, &host);
   const Backend& backend = execution.backend();
   if (backend.holds_data() && backend.holder() == home->number()) {

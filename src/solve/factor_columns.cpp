@@ -11,15 +11,15 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr Index kPairsHere = 2048 * 496;       // at once, on the host: of 30 neighbours 2048 points
-constexpr Index kPairsThere = 1 << 23;         // at once, on a device: three lists of them are 200 MB
-constexpr Index kMostPairsThere = 1 << 26;     // where there is room, so that many neighbours leave threads enough
-constexpr Index kPartOfMemory = 512;           // bytes of free memory for each pair, which takes a twentieth
-constexpr double kShareOfMemory = 0.5;         // of a device's free memory, for the landmarks' part
-constexpr Index kRowsOfBlock = 32;             // of a landmarks' factor that are solved with at once
-constexpr double kVarianceOfRounding = 1e-14;  // of a point's variance, is rounding
+constexpr Index kPairsHere = 2048 * 496;       // pairs at once on the host: 2048 points with 30 neighbours
+constexpr Index kPairsThere = 1 << 23;         // pairs at once on a device: three lists of them take 200 MB
+constexpr Index kMostPairsThere = 1 << 26;     // if memory allows, so that many neighbours leave enough threads
+constexpr Index kPartOfMemory = 512;           // bytes of free memory for each pair, which takes a twentieth of them
+constexpr double kShareOfMemory = 0.5;         // share of a device's free memory for the landmarks' part
+constexpr Index kRowsOfBlock = 32;             // rows of a landmarks' factor that are solved together
+constexpr double kVarianceOfRounding = 1e-14;  // a smaller share of a point's variance is rounding
 
-// A matrix by rows, as the factor's inner products are of rows.
+// A matrix stored by rows, since the factor's inner products are of rows.
 using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // Computes u, the last column of S^-1 over the root of its last number: C'u = e for S = CC'. Skips duplicate points,
@@ -58,7 +58,7 @@ Block blockwise_inverse(const Block& l) {
   for (Index from = 0; from < l.rows(); from += kRowsOfBlock) {
     const Index count = std::min(kRowsOfBlock, l.rows() - from);
     const Block own = l.block(from, from, count, count);
-    if (from > 0) {  // Eigen reads where an empty block would begin
+    if (from > 0) {  // without this test, Eigen would read at the address of an empty block
       auto before = inverse.block(from, 0, count, from);
       const Block solved = own.triangularView<Eigen::Lower>().solve(Block(-before));
       before = solved;
@@ -103,7 +103,7 @@ class Builder {
   }
 
  private:
-  // L^-1 A[S, R], a column for each point of the rest.
+  // Computes L^-1 A[S, R], a column for each point of the rest R.
   void explain() {
     explained_.make(rank_ ? home_ : nullptr, rank_, points_);
     if (!rank_) return;
@@ -200,7 +200,7 @@ class Builder {
   Index rank_, points_, at_once_;
   device::Device* home_;
   Columns explained_;
-  Columns rows_, columns_, numbers_;  // of listed pairs
+  Columns rows_, columns_, numbers_;  // listed pairs
 };
 
 }  // namespace

@@ -13,9 +13,9 @@ namespace {
 
 // --- the matrix C ---------------------------------------------------------------------------------------------------
 // C - I = V'P^-1 V = V_R' U U' V_R + V_S' own V_S + V_S' cross V_R + its transpose, with U the sparse factor of the
-// points R that are no landmarks, and `own`, `cross` the rows of P^-1 at the landmarks S.
+// points R that are no landmarks, and with `own` and `cross` the rows of P^-1 at the landmarks S.
 
-// A sparse accumulator: sums at a few of many places.
+// A sparse accumulator: sums at few of many places.
 class SparseSum {
  public:
   explicit SparseSum(Index places) : values_(static_cast<std::size_t>(places), 0.0), seen_(values_.size(), false) {}
@@ -51,7 +51,7 @@ struct Addend {
   double value;
 };
 
-// Lists of addends, a list for each row, found by threads, some rows at a time: find(row, sum, out).
+// Makes a list of addends for each row by find(row, sum, out). Threads take some rows at a time.
 template <class Find>
 std::vector<std::vector<Addend>> lists(Index rows, Index cost, Index places, int threads, Find find) {
   std::vector<std::vector<Addend>> found(static_cast<std::size_t>(rows));
@@ -125,13 +125,13 @@ class LevelMatrix {
         levels_);
   }
 
-  // The column of Y'Y of a level, in `sum`.
+  // Puts the column of a level in Y'Y into `sum`.
   void add_column(Index level, SparseSum* sum) const {
     for (SparseColumns::InnerIterator k(by_level_, level); k; ++k)
       for (SparseRows::InnerIterator e(y_, k.row()); e; ++e) sum->add(static_cast<int>(e.col()), k.value() * e.value());
   }
 
-  // Finds the levels at the border (of landmarks, or meeting many levels), and the columns of the other levels.
+  // Finds the levels at the border (levels of landmarks, or that meet many levels), and the other levels' columns.
   std::vector<std::vector<Addend>> sparse_columns(BorderedMatrix* c) {
     at_border_.assign(static_cast<std::size_t>(levels_), 0);
     for (const int row : part_.landmarks)
@@ -198,7 +198,7 @@ class LevelMatrix {
     for (Index from = 0; from < rank; from += at_once) {
       const Index count = std::min(at_once, rank - from);
       const InverseWeights w = inverse_weights(inner_, {from, from + count}, inner_->home());
-      const Block cross = w.cross.to_host();  // twice the entries
+      const Block cross = w.cross.to_host();  // twice these entries
       Block of_levels = Block::Zero(count, levels_);
       for (Index i = 0; i < cross.cols(); ++i)
         for (SparseRows::InnerIterator e(v_, part_.rows[static_cast<std::size_t>(i)]); e; ++e)
@@ -234,7 +234,7 @@ class LevelMatrix {
   const SparseRows y_;
   SparseColumns by_level_;  // Y by columns
   std::vector<char> at_border_;
-  std::vector<int> place_;  // of each level among the inner levels, or among the levels at the border
+  std::vector<int> place_;  // place of each level among the inner levels, or among the levels at the border
 };
 
 // --- the preconditioner ---------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class Grouped : public Preconditioner {
     add_multiple(y, part_, -1, threads_);
   }
 
-  // H'^-1 = G'^-1 (I + W (I + L)^-1 W').
+  // Multiplies by H'^-1 = G'^-1 (I + W (I + L)^-1 W').
   void back(const Block& x, Block* y) override {
     between(Columns(x), [&](Block* few) { c_.lower_plus_identity().solve(few); });
     inner_->back(x + part_.to_host(), y);
@@ -285,7 +285,7 @@ class Grouped : public Preconditioner {
     add_multiple(y, part_, -1, threads_);
   }
 
-  // C^-1 x.
+  // Computes C^-1 x.
   Block of_levels(const Block& x) const {
     Block few = c_.in_order(x);
     c_.lower().solve(&few);
@@ -305,7 +305,7 @@ class Grouped : public Preconditioner {
   Index levels() const { return v_.cols(); }
 
  private:
-  // Sets `part_` to W S W'x, with S the matrix by which `solve` multiplies.
+  // Sets `part_` to W S W'x, where S is the matrix by which `solve` multiplies.
   template <class Solve>
   void between(const Columns& x, Solve solve) {
     inner_->root(x, &whole_);
@@ -314,7 +314,7 @@ class Grouped : public Preconditioner {
     inner_->root_transposed(rows_of_levels(c_.restored(few), x.device()), &part_);
   }
 
-  // V'x and V x, for some columns at a time.
+  // Computes V'x and V x, for some columns at a time.
   Block levels_of(const Columns& x) const {
     const Block rows = x.device() ? x.to_host() : Block();
     return multiplied(x.device() ? rows : x.block(), v_.cols(), v_.transpose());

@@ -1,7 +1,6 @@
-// Quadratic forms of an inverse: b'A^-1 b = b'x + x'r + r'A^-1 r for any x, with r = b - A x, and
-// 0 <= r'A^-1 r <= r'P^-1 r / (smallest eigenvalue of P^-1 A). Conjugate gradients find x, by `quick` products if there
-// are some; the residual is computed by the matrix itself, so that the precision of quick products does not affect the
-// result.
+// Quadratic forms of an inverse: b'A^-1 b = b'x + x'r + r'A^-1 r for any x, with r = b - A x, and 0 <= r'A^-1 r <=
+// r'P^-1 r / (smallest eigenvalue of P^-1 A). Conjugate gradients find x, by the faster products of `quick` if it is
+// given; the matrix itself computes the residual, so that the precision of `quick` does not affect the result.
 #include "solve/lanczos.hpp"
 
 #include <algorithm>
@@ -13,9 +12,9 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr int kLooks = 8;                  // an eighth of the iterations so far lies between looks at Ritz values
-constexpr double kFormOfRounding = 1e-15;  // of the numbers that a difference is made of
-constexpr double kBetter = 0.25;  // the most of the error that a useful round of quick products leaves
+constexpr int kLooks = 8;                  // between looks at Ritz values, the iterations grow by an eighth
+constexpr double kFormOfRounding = 1e-15;  // rounding error of a difference, relative to its two numbers
+constexpr double kBetter = 0.25;  // a round of quick products is useful if it leaves at most this share of the error
 
 // The bounds of each form's error, and the test whether the errors are small enough.
 class Accuracy {
@@ -23,7 +22,7 @@ class Accuracy {
   Accuracy(const Vector& whole, double smallest, double tolerance)
       : whole_(whole), known_(smallest > 0), tolerance_(tolerance), lowest_(Vector::Constant(whole.size(), smallest)) {}
 
-  // Tells whether a bound of the eigenvalues is known. If not, the smallest Ritz value is taken for it.
+  // Tells whether a lower bound of the eigenvalues is known. If not, the smallest Ritz value replaces it.
   bool knows_bound() const { return known_; }
   void take_ritz(Index c, double value) { lowest_[c] = lowest_[c] > 0 ? std::min(lowest_[c], value) : value; }
   double left(Index c, double rz) const { return std::max(rz, 0.0) / lowest_[c]; }
@@ -39,7 +38,7 @@ class Accuracy {
   Vector lowest_;
 };
 
-// x of some right-hand sides, from 0. Each has directions of its own, and leaves when its form is known well enough.
+// Iterates x of some right-hand sides from 0. Each has its own directions, and leaves when its form is accurate enough.
 class FormIteration {
  public:
   FormIteration(Operator* matrix, Preconditioner* preconditioner, const Limits& limits, const Poll& poll,
@@ -148,7 +147,7 @@ class FormIteration {
   Row rz_;
 };
 
-// Restarts of the iteration, each for the residual of the last.
+// Restarts the iteration, each time for the last residual.
 class RestartedForms {
  public:
   RestartedForms(Operator* matrix, Operator* quick, Preconditioner* preconditioner, const Block& b, const Vector& whole,

@@ -1,4 +1,4 @@
-// The Lanczos process and its uses. Columns that are exhausted or accurate enough leave the block.
+// The Lanczos process and its uses. Columns leave the block when they are exhausted or accurate enough.
 #include "solve/lanczos.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace kernweave::solve {
 
-constexpr double kNoVector = 1e-14;  // a next vector that is rounding alone, relative to the largest number seen
+constexpr double kNoVector = 1e-14;  // a shorter next vector is rounding (relative to the largest number seen)
 
 Lanczos::Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll)
     : matrix_(matrix),
@@ -108,7 +108,7 @@ Tridiagonal Lanczos::tridiagonal(Index column) const {
   return t;
 }
 
-// --- Eigen's solvers, each for the one type of matrix that there is ------------------------------------------------
+// --- Eigen's solvers, each for one type of matrix -----------------------------------------------------------------
 
 namespace {
 
@@ -274,7 +274,7 @@ std::vector<LogForm> log_forms(const Solution& solution, double smallest) {
 }
 
 bool settled(const std::vector<LogForm>& forms, bool first_known) {
-  constexpr double kSmall = 0.1;  // a bracket of so many standard errors lengthens the interval by half a hundredth
+  constexpr double kSmall = 0.1;  // a bracket of 0.1 standard errors lengthens the interval by half a hundredth
   const auto n = static_cast<Index>(forms.size());
   Vector values(n), brackets(n);
   for (Index k = 0; k < n; ++k) {
@@ -294,13 +294,13 @@ Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first) {
 }
 
 // --- square root ----------------------------------------------------------------------------------------------------
-// In the basis Q of a Lanczos process B^1/2 x = |x| Q T^1/2 e, nearly so long before the process ends.
+// With the basis Q of a Lanczos process, B^1/2 x is nearly |x| Q T^1/2 e long before the process ends.
 
 namespace {
 
-constexpr double kSlowest = 0.95;  // the largest ratio of successive changes that is assumed
+constexpr double kSlowest = 0.95;  // an upper limit of the ratio of successive changes
 
-// The first column of T^1/2.
+// Returns the first column of T^1/2.
 Vector first_of_root(const Tridiagonal& t) {
   const EigenPairs pairs = eigen_pairs(t.diagonal, t.beside);
   const Vector& values = pairs.values;
@@ -315,8 +315,8 @@ struct Progress {
   double change = 1, expected = 1, left = 1;
 };
 
-// Estimates the changes to come: their sum, if changes go on falling as the last change did. The larger of two looks
-// counts, since one step of a column in some hundreds changes next to nothing by chance, long before the end.
+// Estimates the sum of all changes to come, if changes go on falling as the last change did. Uses the larger estimate
+// of two looks, since in one column of some hundreds a step changes next to nothing by chance, long before the end.
 void look(const Lanczos& process, Index column, Progress* at) {
   const Vector now = first_of_root(process.tridiagonal(column));
   Vector change = now;

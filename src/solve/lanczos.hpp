@@ -1,4 +1,4 @@
-// The Lanczos process, and quadrature, square roots and quadratic forms by it.
+// The Lanczos process, and its uses: quadrature, square roots and quadratic forms.
 #pragma once
 #include <functional>
 #include <vector>
@@ -12,7 +12,7 @@ namespace kernweave::solve {
 // The tridiagonal matrix of a Lanczos process, and the Gauss quadrature rules that it gives.
 
 struct Tridiagonal {
-  Vector diagonal, beside;  // of n and n - 1 numbers
+  Vector diagonal, beside;  // n and n - 1 numbers
 };
 
 // Nodes, and weights that sum to 1: w' f(B) w / w'w is near the sum of weights times f(nodes).
@@ -28,8 +28,8 @@ QuadratureRule radau_rule(Tridiagonal t, double node);
 
 double smallest_value(const Tridiagonal& t);
 
-// The looks at columns: after `first` steps, then whenever a fraction of the steps so far has been added. A look costs
-// the cube of the steps.
+// The times of looks at columns: after `first` steps, then whenever a fraction of the steps so far has been added. The
+// cost of a look is the cube of the number of steps.
 struct Looks {
   int first, fraction;
 };
@@ -39,7 +39,7 @@ class Lanczos {
   // If `basis`, room for `most` steps is kept and the vectors stay fully orthogonal; otherwise no basis is kept.
   Lanczos(Operator* matrix, const Block& starts, int most, bool basis, int threads, const Poll& poll);
 
-  // Takes `most` steps, or fewer where nothing is left to do: enough(column) is asked at looks, and when a column is
+  // Takes `most` steps, or fewer if nothing is left to do: enough(column) is called at looks, and when a column is
   // exhausted.
   void run(int most, const Looks& looks, const std::function<bool(Index)>& enough);
 
@@ -47,7 +47,7 @@ class Lanczos {
   Tridiagonal tridiagonal(Index column) const;
   // Tells whether the Krylov space of the start is exhausted: no next vector exists.
   bool exhausted(Index column) const { return of(column).exhausted; }
-  double size(Index column) const { return of(column).size; }  // of the start
+  double size(Index column) const { return of(column).size; }  // the length of the start
   auto basis(Index column) const { return of(column).basis.leftCols(steps(column)); }
   int products() const { return products_; }
 
@@ -72,7 +72,7 @@ class Lanczos {
   const int threads_;
   std::vector<LanczosColumn> columns_;
   std::vector<Index> active_;
-  Block now_, before_, product_;  // a column for each that is active
+  Block now_, before_, product_;  // a column for each active column
   int products_ = 0;
 };
 
@@ -82,7 +82,7 @@ class Lanczos {
 
 struct SpectralRules {
   std::vector<QuadratureRule> gauss,
-      radau;  // of each column; bounds from both sides for functions such as inverse and logarithm
+      radau;  // for each column; bounds from both sides for functions such as inverse and logarithm
   std::vector<int> steps;
   int products = 0;
 };
@@ -94,7 +94,7 @@ SpectralRules spectral_rules(Operator* matrix, const Block& b, double ridge, con
 // --- quadrature -----------------------------------------------------------------------------------------------------
 // Stochastic Lanczos quadrature: the logarithm of a determinant from the coefficients of conjugate gradients.
 
-// Returns B = G'AG: det B = det A / det P.
+// Returns the operator B = G'AG, for which det B = det A / det P.
 OperatorPointer split_operator(Operator* matrix, Preconditioner* preconditioner);
 
 // Returns the tridiagonal matrix of the Lanczos process of conjugate gradients.
@@ -106,7 +106,7 @@ struct LogForm {
   double first = 0;  // w'Bw / w'w
 };
 
-// `smallest`: a number that no eigenvalue of B is below, or 0 where none is known.
+// `smallest`: a lower bound of the eigenvalues of B, or 0 if none is known.
 LogForm log_form(const Coefficients& numbers, double smallest);
 
 // Returns the form of each column that was iterated.
@@ -123,7 +123,7 @@ Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first = 
 // The square root of a matrix times vectors, by Lanczos.
 
 struct RootLimits {
-  double tolerance;  // of the estimated error, relative to the result
+  double tolerance;  // bound of the estimated error, relative to the result
   int most;          // steps
   Index together;    // columns at once: each has a basis
   int threads = 1;
@@ -131,7 +131,7 @@ struct RootLimits {
 
 struct Roots {
   Block y;
-  std::vector<int> steps;  // of each column
+  std::vector<int> steps;  // steps of each column
   Vector change;           // the estimated relative error
   int products = 0;
   bool converged = true;
@@ -146,7 +146,7 @@ Roots square_root_times(Operator* matrix, const Block& x, const RootLimits& limi
 struct Forms {
   Vector value;                 // a lower bound
   Vector left;                  // a bound of the error
-  std::vector<int> iterations;  // of each column
+  std::vector<int> iterations;  // iterations of each column
   int products = 0;
   bool converged = true;
 };

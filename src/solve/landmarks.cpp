@@ -13,9 +13,9 @@
 namespace kernweave::solve {
 namespace {
 
-// The number of proposals at once: dozens make products of matrices fast, more are rejected more often.
+// The number of proposals at once: dozens make matrix products fast; with more, more proposals are rejected.
 constexpr Index kBatch = 64;
-// The share of the diagonal's sum below which the residual is rounding.
+// The residual is rounding error below this share of the diagonal's sum.
 constexpr double kTraceOfRounding = 1e-12;
 
 class Pivoting {
@@ -101,7 +101,7 @@ class Pivoting {
       const bool more = now > kTraceOfRounding * all_ / static_cast<double>(left_.size());
       const bool keep = more && random_uniform(seed_, place_++) * before < now;
       if (!keep) {
-        // The first has lost nothing yet: where it is not kept, its rest is rounding.
+        // The first proposal has no predecessors in the batch: if it is rejected, its rest is rounding.
         if (k == 0) left_[drawn[0]] = 0;
         continue;
       }
@@ -136,7 +136,7 @@ class Pivoting {
 
   Entries* const entries_;
   const RowIndices& among_;
-  Vector left_;  // of the diagonal
+  Vector left_;  // diagonal of the residual
   const double all_;
   const Enough enough_;
   const std::uint64_t seed_;
@@ -155,15 +155,15 @@ Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector dia
 }
 
 // --- landmark columns -----------------------------------------------------------------------------------------------
-// Columns have landmarks x points numbers, so a chunk of points is computed at a time. Threads take parts of a chunk,
-// each of which has its own sum: any number of threads gives the same bits.
+// The columns have landmarks x points numbers, so a chunk of points is computed at a time. Threads take parts of a
+// chunk, and each part has its own sum, so that any number of threads gives the same bits.
 
 namespace {
 
-// The share of the largest diagonal entry that keeps a Cholesky factor of nearly dependent columns finite.
+// The share of the largest diagonal entry that is added, to keep a Cholesky factor of nearly dependent columns finite.
 constexpr double kJitter = 1e-13;
 constexpr Index kChunk = 4096;  // points at once: a block for the engine
-constexpr Index kPart = 256;    // of these that a thread takes: columns of some hundred landmarks in second-level cache
+constexpr Index kPart = 256;    // points of a thread: columns of some hundred landmarks fit the second-level cache
 
 }  // namespace
 

@@ -10,11 +10,11 @@ namespace kernweave::solve {
 struct Landmarks {
   RowIndices chosen;
   double residual = 0;  // mean of the residual's diagonal
-  double lowest = 0;    // the least number that was on the residual's diagonal; negative: the matrix is not definite
+  double lowest = 0;    // the least number seen on the residual's diagonal; negative: the matrix is not definite
   Block factor;         // F, a column for each landmark: F F' is the approximation
 };
 
-// The stopping rule: `most` landmarks, or a rest of `tolerance` times the trace.
+// The stopping rule: `most` landmarks, or a residual of `tolerance` times the trace.
 struct Enough {
   Index most;
   double tolerance = 0;
@@ -25,13 +25,13 @@ Landmarks choose_landmarks(Entries* entries, const RowIndices& among, Vector dia
                            std::uint64_t seed);
 
 // --- landmark columns -----------------------------------------------------------------------------------------------
-// Columns of a matrix at its landmarks, made orthogonal in the inner product of the matrix.
+// The columns of a matrix at its landmarks, made orthogonal in the inner product of the matrix.
 
 class LandmarkColumns {
  public:
   LandmarkColumns(Entries* entries, const RowIndices& landmarks, int threads);
 
-  // Multiplies x by L^-1, or by its transpose, where K[S, S] = L L' and S are the landmarks.
+  // Multiplies x by L^-1, or by its transpose, where K[S, S] = L L' for the landmarks S.
   void by_left(Eigen::Ref<Block> x) const { cholesky_.matrixL().solveInPlace(x); }
   void by_right(Eigen::Ref<Block> x) const { cholesky_.matrixU().solveInPlace(x); }
 
@@ -39,7 +39,7 @@ class LandmarkColumns {
   // each part has one call at a time, and calls of a part come in order.
   using Part = std::function<void(const Range&, Eigen::Ref<Block>, std::size_t)>;
   void each_part(Entries* entries, const RowIndices& landmarks, Index points, const Part& work) const;
-  // X diag(weights)^2 X' of X = L^-1 K[S, ].
+  // Returns X diag(weights)^2 X' for X = L^-1 K[S, ].
   Block gram(Entries* entries, const RowIndices& landmarks, const Vector& weights) const;
 
  private:
@@ -47,7 +47,7 @@ class LandmarkColumns {
   const int threads_;
 };
 
-// A sum for each part, added up in their order.
+// A sum for each part; total() adds the sums in the order of the parts.
 struct PartSums {
   PartSums(Index rows, Index columns);
   Block total() const;

@@ -12,9 +12,9 @@
 namespace kernweave::solve {
 namespace {
 
-constexpr double kNoRotation = 1e-10;  // of the largest number of the tridiagonal matrix: rounding, as it grows
+constexpr double kNoRotation = 1e-10;  // smaller numbers, relative to the tridiagonal matrix's largest, are rounding
 
-// The rotation of the last step and of the one before.
+// The rotations of the last step and of the step before.
 struct Rotations {
   explicit Rotations(Index n) : cosine(Row::Ones(n)), cosine_before(cosine), sine(Row::Zero(n)), sine_before(sine) {}
   Row cosine, cosine_before, sine, sine_before;
@@ -41,7 +41,7 @@ class Iteration {
     ++out_.products;
     out_.residual = ((b_ - av_).colwise().norm().transpose().array() * safe_inverse(size_)).matrix();
     for (Index c = 0; c < b_.cols(); ++c) {
-      if (out_.residual[c] <= 1 || size_[c] == 0) continue;  // rounding has led away: nothing is nearer
+      if (out_.residual[c] <= 1 || size_[c] == 0) continue;  // rounding has spoilt the iterate: x = 0 is nearer
       out_.x.here()->col(c).setZero();
       out_.residual[c] = 1;
     }
@@ -95,7 +95,7 @@ class Iteration {
   Solution out_;
   Rotations turn_;
   Row size_, beta_, eta_;  // eta: the residual's length, with a sign
-  Row largest_;            // number of the tridiagonal matrix
+  Row largest_;            // largest number of the tridiagonal matrix
   Eigen::Array<bool, Eigen::Dynamic, 1> open_;
   Block v_, v_before_, w_, w_before_, av_;
 };
@@ -113,8 +113,8 @@ Solution minimal_residual(Operator* matrix, const Block& b, const Limits& limits
 
 namespace {
 
-constexpr int kRestarts = 5;                   // starts from a true residual
-constexpr double kResidualOfRounding = 1e-14;  // of |A| |b|: a residual that small is rounding
+constexpr int kRestarts = 5;                   // the most starts from a true residual
+constexpr double kResidualOfRounding = 1e-14;  // relative to |A| |b|: a residual this small is rounding
 
 // Columns of numbers for the matrix's rows and for the rows that the ridge adds.
 struct Tall {
@@ -173,7 +173,7 @@ class Fit {
     user_check(y->allFinite(), Fault::input, "the matrix has products that are not finite: look at its data");
   }
 
-  // b - A x, and 0 - root x.
+  // Computes b - A x, and 0 - root x.
   Tall left_of(const std::vector<Index>& which) {
     Tall left;
     Block x(out_.x.rows(), static_cast<Index>(which.size()));
@@ -326,13 +326,13 @@ class Fit {
   }
 
   Operator *const matrix_, *const transposed_;
-  const Vector root_;  // of the ridge
+  const Vector root_;  // root of the ridge
   const Block& b_;
   const Limits limits_;
   const Poll& poll_;
   Solution out_;
   Row sides_, scale_;    // lengths of b and of A'b
-  double largest_ = 0;   // |A| is at least that
+  double largest_ = 0;   // a lower bound of |A|
   bool at_zero_ = true;  // is x 0 throughout?
   std::vector<Index> active_;
   int steps_ = 0;

@@ -36,7 +36,7 @@ class Diagonal : public Operator {
   void add_multiply(const Columns& x, double by, Columns* y) override { add_scaled_rows(scales_, x, by, y, kAlone); }
 
  private:
-  static constexpr int kAlone = 1;  // thread: little beside the products that a diagonal stands beside
+  static constexpr int kAlone = 1;  // threads: the work is little beside that of other products
   const RowScales scales_;
 };
 
@@ -212,7 +212,7 @@ OperatorPointer kronecker_operator(OperatorPointer left, OperatorPointer right) 
   return std::make_unique<Kronecker>(std::move(left), std::move(right));
 }
 
-// Each row of blocks, and each column, has one part that tells its extent.
+// Each row and each column of blocks has at least one block that is not null, which gives its extent.
 OperatorPointer block_operator(std::vector<Parts> parts) {
   internal_check(!parts.empty() && !parts[0].empty(), "an operator of no blocks");
   std::vector<Index> heights(parts.size(), -1), widths(parts[0].size(), -1);
@@ -233,7 +233,7 @@ OperatorPointer block_operator(std::vector<Parts> parts) {
 }
 
 // --- far operator ---------------------------------------------------------------------------------------------------
-// Columns are put in the order of boxes once for both kinds of pairs, and results back once.
+// The columns are sorted into the order of boxes once for both kinds of pairs, and the results are sorted back once.
 
 namespace {
 

@@ -17,7 +17,7 @@ class Operator {
 
   // Computes y = A x for each column; resizes y, which must not be x.
   virtual void times(const Block& x, Block* y) = 0;
-  // y += by A x.
+  // Computes y += by A x.
   virtual void add_times(const Block& x, double by, Block* y) {
     times(x, &product_);
     *y += by * product_;
@@ -48,7 +48,7 @@ using Multiply = std::function<void(const Block& x, Block* y)>;
 OperatorPointer function_operator(Index rows, Index columns, Multiply multiply);
 
 OperatorPointer sum_operator(Parts parts, std::vector<double> coefficients);
-// The leftmost factor first.
+// `parts` begins with the leftmost factor.
 OperatorPointer product_operator(Parts parts);
 // Makes an operator by rows of blocks; a null pointer is a zero block.
 OperatorPointer block_operator(std::vector<Parts> parts);
@@ -66,11 +66,11 @@ struct ProductPlan {
   int vector;  // the operand that is multiplied
 };
 
-// The callback of a solver to its caller, between products, and within products with the share that is done. Throws
+// `poll`, a solver's callback, is called between products, and within products with the share that is done. It throws
 // Interrupted to stop.
 
-// Makes an operator of `plans`, by growing width. The narrowest plan with room for the columns runs. Columns beyond the
-// widest plan wait for the next run.
+// Makes an operator from `plans`, by growing width. Products run the narrowest plan with room for the columns. Columns
+// beyond the widest plan wait for the next run.
 OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPlan> plans, const Known& known,
                                 const Settings& settings, Poll poll);
 
@@ -78,30 +78,30 @@ OperatorPointer engine_operator(Index rows, Index columns, std::vector<ProductPl
 // An approximated matrix as an operator: far pairs by expansions, near pairs by an operator of their own.
 
 struct FarParts {
-  far::Approximation* matrix;  // which outlives the operator
+  far::Approximation* matrix;  // must outlive the operator
   // The operator of the near pairs, null if there are none. `near_in_order`: its points are in the order of boxes.
   OperatorPointer near{};
   bool near_in_order = true;
-  // The numbers that are subtracted for the pairs of a point with itself, which expansions include: for each row, a
-  // column for each component of the formula; empty for nothing.
+  // The numbers to subtract for the pairs of a point with itself, which expansions include: a row for each row, a
+  // column for each component of the formula. Empty: nothing is subtracted.
   Block diagonal{};
-  device::Device* device = nullptr;  // on which far pairs are summed; null: the host
+  device::Device* device = nullptr;  // the device that sums far pairs; null: the host
   arrays::Workers workers{};
 };
 
-// Each column has a column of results for each component of the formula. Fault::value where a number is not finite.
+// A column has a column of results for each component of the formula. Fails with Fault::value if one is not finite.
 OperatorPointer far_operator(FarParts parts);
 
 // --- entries --------------------------------------------------------------------------------------------------------
-// Single numbers of a lazy matrix, where a few are wanted: a block of rows and columns, or a list of pairs.
+// Single numbers of a lazy matrix: a block of rows and columns, or a list of pairs.
 
 using RowIndices = std::vector<double>;  // row numbers as the engine gathers them: from 1
 
-// 1 to n.
+// Returns 1 to n.
 RowIndices all_places(Index n);
 // Returns the places as rows from 0.
 std::vector<int> rows_at(const RowIndices& places);
-// Some places out of `all`, as a column of a device, or of the host.
+// Returns some of `all` places as a column on a device, or on the host.
 Columns places_on(device::Device* device, const double* places, Index count, Index all);
 
 // A kept plan that reads a formula at the places that two of its operands hold.
@@ -122,7 +122,7 @@ class Entries {
   void block(const RowIndices& rows, const RowIndices& columns, Block* out);
   // Computes a block of entries in the memory of its row numbers, on a device or on the host.
   void block(const Columns& rows, const Columns& columns, Columns* out);
-  // Number k is that of row rows[k] and column columns[k].
+  // Computes the entry of row rows[k] and column columns[k] as number k.
   void pairs(const Columns& rows, const Columns& columns, Columns* out);
 
   int threads() const { return allowed_threads(settings_.threads); }

@@ -29,7 +29,7 @@ class LowRank : public Preconditioner {
     scale_rows(scales_, scaled_, y, threads_);
   }
 
-  // tr P^-1: with X = L^-1 K[S, ], of the diagonal, less what the low rank takes of it.
+  // Computes tr P^-1 = tr D^-1 - tr D^-1 X' (I + X D^-1 X')^-1 X D^-1, for the diagonal D and X = L^-1 K[S, ].
   double inverse_trace(Entries* entries, const RowIndices& landmarks) const {
     const Vector squares = scales_.values.cwiseAbs2();
     Block turned;
@@ -74,7 +74,7 @@ class LowRank : public Preconditioner {
     return out;
   }
 
-  // (1 + s)^-1/2 = 1 + c s, where s is a square.
+  // Multiplies by (1 + s)^-1/2 = 1 + c s, where s is a square.
   void root(const Columns& x, Columns* y) override {
     scaled_ = x;
     add_low_rank(root_factors());
@@ -87,7 +87,7 @@ class LowRank : public Preconditioner {
     std::swap(*y, scaled_);
   }
 
-  // (1 + s)^1/2 = 1 + c s, likewise.
+  // Multiplies by (1 + s)^1/2 = 1 + c s, likewise.
   void back(const Block& x, Block* y) override {
     scaled_ = Columns(x);
     add_low_rank(((squares_.array() + 1.0).sqrt() + 1.0).inverse());
@@ -100,7 +100,7 @@ class LowRank : public Preconditioner {
     return -(r * (r + 1.0)).inverse();
   }
 
-  // scaled_ += F V diag(factors) V' F' scaled_, F being the weighed columns.
+  // Computes scaled_ += F V diag(factors) V' F' scaled_, where F are the weighed columns.
   void add_low_rank(const Eigen::ArrayXd& factors) {
     scale_rows(scales_, scaled_, &weighed_, threads_);
     thin_.to->multiply(weighed_, &at_landmarks_);
@@ -113,7 +113,7 @@ class LowRank : public Preconditioner {
     add_scaled_rows(scales_, weighed_, 1.0, &scaled_, threads_);
   }
 
-  const RowScales scales_;  // of each point, one over the root of its shift
+  const RowScales scales_;  // for each point, one over the root of its shift
   const int threads_;
   const LandmarkColumns columns_;
   Block vectors_;
@@ -162,7 +162,7 @@ class LandmarkVecchia : public Preconditioner {
     cholesky_.solveInPlace(inverse);
     thin_.from->multiply(Columns(Block(-inverse)).sent_to(home), &columns_);
     rows_to_points(columns_, nullptr, &many_, threads_);
-    columns_ = Columns();  // a number for each landmark and point: no more of them at once than need be
+    columns_ = Columns();  // landmarks x points numbers: the memory is freed at once
     factor_.from_left(many_, false, &next_);
     many_ = Columns();
     factor_.from_left(next_, true, &found.cross);
@@ -262,14 +262,14 @@ class LandmarkVecchia : public Preconditioner {
   }
 
   const RowIndices landmarks_;
-  const RowList of_landmarks_;  // the same as rows
+  const RowList of_landmarks_;  // landmarks_ as rows from 0
   SparseFactor factor_;
   const VecchiaPairs pairs_;
   const RowList& rest_;
   Cholesky cholesky_;
   const int threads_;
-  Block few_;                       // of the landmarks: on the host, where their factor is
-  Columns many_, next_;             // of the rest, a column for each point
+  Block few_;                       // numbers at the landmarks: on the host, as their factor
+  Columns many_, next_;             // numbers of the rest, a column for each point
   Columns columns_, at_landmarks_;  // a column for each right-hand side
 };
 

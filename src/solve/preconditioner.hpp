@@ -6,7 +6,7 @@
 
 namespace kernweave::solve {
 
-// Products with the columns of K at the landmarks: from them (n x k) and to them (k x n). Null where there are none.
+// Products with the columns of K at the landmarks: from them (n x k) and to them (k x n). Null without landmarks.
 struct Thin {
   OperatorPointer from, to;
 };
@@ -76,22 +76,22 @@ double low_rank_inverse_trace(Entries* entries, const Preconditioner& preconditi
 struct ConditioningSets {
   RowIndices order;           // the points, near ones together
   Slots at;                   // a column for each: places in the order
-  std::vector<int> sequence;  // the same, place by place
+  std::vector<int> sequence;  // the random sequence, as places in the order
 };
 
-// The numbers of P^-1 where the trace of P^-1 dA reads them: dA[S, S] times `own`, dA[S, R] times `cross`, the diagonal
-// of dA times `diagonal`, and of dA[R, R] the pairs of each point and its neighbours. `cross` has a number for each
-// landmark and point, so there are some landmarks at a time: rows of `own` and `cross`, whose traces add up to the
-// whole; the diagonal of R is with the first.
+// The numbers of P^-1 in the trace of P^-1 dA. The trace is the sum of dA[S, S] times `own`, dA[S, R] times `cross`,
+// the diagonal of dA times `diagonal`, and in dA[R, R] the pairs of each point and its neighbours. `cross` has a number
+// for each landmark and point, so calls take some landmarks at a time: some rows of `own` and `cross`, whose traces add
+// up to the whole; the diagonal of R comes with the first landmarks.
 struct InverseWeights {
   Block own;
-  Columns cross;  // on the device that they were asked for on
+  Columns cross;  // on the device `home`
   Vector diagonal;
 };
 
-// Pairs of points: row and column in the matrix, from 1, each pair once, and the factor of its entry.
+// Pairs of points: row and column in the matrix, from 1, each pair once, and the factor of the pair's entry.
 struct WeightedPairs {
-  Columns rows, columns, weights;  // a column of numbers each
+  Columns rows, columns, weights;  // one column of numbers each
 };
 
 // Returns the weights of a preconditioner of landmarks and Vecchia.
@@ -99,7 +99,7 @@ InverseWeights inverse_weights(Preconditioner* preconditioner, const Range& land
 // Returns the pairs of `count` points of the order from number `from` on.
 WeightedPairs weighted_pairs(const Preconditioner& preconditioner, Index from, Index count, device::Device* home);
 
-// The sparse factor, the rows of its points in the matrix, and those of the landmarks, from 0.
+// The sparse factor, the rows of its points in the matrix, and the rows of the landmarks, from 0.
 struct SparsePart {
   const SparseFactor& factor;
   const std::vector<int>& rows;
@@ -107,25 +107,25 @@ struct SparsePart {
 };
 SparsePart sparse_part(const Preconditioner& preconditioner);
 
-// Makes the preconditioner; without landmarks, Vecchia's sparse factor alone. `ridge`: a number a point, added to the
-// matrix's diagonal. On the device `home` if there is one.
+// Makes the preconditioner, on the device `home` if there is one; without landmarks, Vecchia's sparse factor alone.
+// `ridge`: a number for each point, added to the matrix's diagonal.
 PreconditionerPointer landmark_vecchia_preconditioner(Entries* entries, RowIndices landmarks,
                                                       ConditioningSets neighbours, const Vector& ridge,
                                                       device::Device* home, int threads, const Poll& poll);
 
 // --- grouped --------------------------------------------------------------------------------------------------------
-// The preconditioner of a matrix with grouped effects, which are V V' of a sparse V.
+// The preconditioner of a matrix with grouped effects, which are V V' for a sparse V.
 
-// P + V V', `kernel` being the P of landmarks and Vecchia, bound to its products; a column of V for each effect.
+// Makes P + V V'. `kernel` is the P of landmarks and Vecchia, bound to its products; V has a column for each effect.
 PreconditionerPointer grouped_preconditioner(PreconditionerPointer kernel, SparseRows effects, int threads);
 
-// Random z with covariance C^-1, C = I + V'P^-1 V, and P^-1 V z: traces of (P^-1 - (P + V V')^-1) B are means of
+// Random z with covariance C^-1, where C = I + V'P^-1 V, and P^-1 V z: traces of (P^-1 - (P + V V')^-1) B are means of
 // (P^-1 V z)'B P^-1 V z.
 struct LevelProbes {
   Block levels, rows;
 };
 LevelProbes level_probes(Preconditioner* preconditioner, int count, std::uint64_t seed, int first);
-// C^-1 x, which has a row for each effect.
+// Computes C^-1 x; x has a row for each effect.
 Block level_inverse(Preconditioner* preconditioner, const Block& x);
 
 }  // namespace kernweave::solve

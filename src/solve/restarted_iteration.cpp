@@ -98,7 +98,7 @@ bool RestartedIteration::led_away() {
   return true;
 }
 
-// Notes the progress of columns, and ends the round if there is none.
+// Notes the progress of columns, and ends the round if there is no progress.
 void RestartedIteration::judge() {
   sizes_ = norms(r_, limits_.threads);
   out_.history.push_back(largest(sizes_));

@@ -1,4 +1,4 @@
-// Restarted conjugate gradients, columnwise or of blocks: rounds that start from true residuals, and when they end.
+// Restarted conjugate gradients, by columns or by blocks: rounds that start from true residuals, and when they end.
 #pragma once
 #include "solve/conjugate_gradients.hpp"
 
@@ -13,18 +13,18 @@ class RestartedIteration {
   Solution run();
 
  protected:
-  // `home`: the device that columns are worked on, or null for the host.
+  // `home`: the device where the columns lie, or null for the host.
   RestartedIteration(Operator* matrix, const Block& b, const Block& start, const Limits& limits, const Poll& poll,
          device::Device* home);
 
-  // The columns in active_ have x_, and r_ is their true residual.
+  // Starts a round for the columns in active_, of which x_ are the solutions and r_ the true residuals.
   virtual void restart() = 0;
   virtual void advance() = 0;
   // Drops finished columns after a step.
   virtual void settle() {}
   // Tells whether the iteration may stop before residuals are small. Called every few iterations.
   virtual bool enough() const { return false; }
-  // Tells whether there is more to be done for the columns in active_.
+  // Tells whether the columns in active_ need more steps.
   virtual bool busy() const = 0;
 
   void product(const Columns& x, Columns* y);
@@ -40,8 +40,8 @@ class RestartedIteration {
   Row goal_;                   // residuals to be reached
   std::vector<Index> active_;  // columns that iterate
   Columns x_, r_;              // their solutions and residuals
-  Row sizes_;                  // of r_, as judged last
-  Row best_;                   // their smallest residuals
+  Row sizes_;                  // sizes of r_ at the last test
+  Row best_;                   // the smallest residuals of the columns
   int since_ = 0;              // iterations without progress
 
  private:
@@ -56,7 +56,7 @@ class RestartedIteration {
   const bool from_zero_;
   int steps_ = 0;
   Columns image_;
-  Columns before_;  // solutions as the round found them, their true residuals and energies
+  Columns before_;  // solutions at the start of the round, their true residuals and energies
   Row size_before_, energy_before_;
   bool gained_ = true;  // has the round improved a column that has not converged?
 };

@@ -11,10 +11,10 @@
 namespace kernweave::solve {
 namespace {
 
-// Rows that a column is summed up for in registers.
+// The number of rows whose sums with a column are held in registers.
 constexpr Index kRowsAtOnce = 8;
 
-// The sum over `count` entries of values times columns of x, rows `Rows` from `x` on.
+// Sums `count` entries of values times columns of x, for `Rows` rows from `x` on.
 template <Index Rows>
 void add_columns(const double* x, Index stride, const double* values, const int* at, Index count, double* y) {
   double sums[Rows];
@@ -47,7 +47,7 @@ void SparseFactor::index_rows() {
   for (std::size_t i = 0; i < n; ++i) starts_[i + 1] += starts_[i];
   columns_.resize(begin(points()));
   row_values_.resize(begin(points()));
-  // Each thread looks at all columns for entries of its own rows, which are about as many as another's.
+  // Each thread looks through all columns for entries of its own rows; all threads have about equally many entries.
   std::vector<long long> next(starts_.begin(), starts_.end() - 1);
   const auto border = [&](std::int64_t part) {
     if (part == threads_) return static_cast<std::ptrdiff_t>(n);
@@ -126,7 +126,7 @@ void SparseFactor::solve_from_left(Block* x) const {
 }
 
 // --- pairs ----------------------------------------------------------------------------------------------------------
-// Pairs are listed by threads on the host, by a kernel on a device, which finds each pair by its number.
+// Pairs are listed by threads on the host, or by a kernel on a device, which finds each pair by its number.
 
 VecchiaPairs::VecchiaPairs(RowIndices order, const SparseFactor& factor, int threads)
     : order_(std::move(order)), rows_(rows_at(order_)), factor_(factor), threads_(threads) {}
@@ -212,21 +212,21 @@ void VecchiaPairs::list_weighed(const PairStarts& starts, device::Device* home, 
 }
 
 // --- local kriging --------------------------------------------------------------------------------------------------
-// A block of places at a time: entries between the data of each, and one Cholesky elimination with what else is asked
-// for as rows below.
+// Handles a block of places at a time: computes the entries between the data of each place, then does one Cholesky
+// elimination, with the place, the responses and the regressors as the rows below.
 
 namespace {
 
-constexpr Index kPairsAtOnce = 1 << 19;  // three lists of them are 12 MB
-constexpr Index kPlacesOfThread = 2;     // at once, where these have more pairs
-constexpr double kExplained = 1e-14;  // of a variance: a smaller rest is rounding
-constexpr double kAlike = 1e-12;      // of a regressor's square: it depends linearly on others
-constexpr double kBelowZero = 1e-8;   // of a variance: a more negative rest is no rounding error
+constexpr Index kPairsAtOnce = 1 << 19;  // three lists of so many pairs take 12 MB
+constexpr Index kPlacesOfThread = 2;     // places of a thread at once, if so many have more than kPairsAtOnce pairs
+constexpr double kExplained = 1e-14;  // share of a variance: a smaller rest is rounding
+constexpr double kAlike = 1e-12;      // share of a regressor's square: a smaller rest means that it depends on others
+constexpr double kBelowZero = 1e-8;   // share of a variance: a more negative rest is no rounding error
 
 using RowMajorBlock = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-// Computes R L'^-1 for the rows R below a lower triangle of L L'. A column becomes 0 if the columns before leave no
-// more than `rounding` of its diagonal. Returns the least share of the diagonal that is left.
+// Computes R L'^-1, where R are the rows below the lower triangle of L L'. A column becomes 0 if the columns before
+// leave at most `rounding` of its diagonal. Returns the least share of the diagonal that is left.
 double eliminate(RowMajorBlock* s, double rounding) {
   const Index n = s->cols();
   double least = 1;
@@ -288,8 +288,8 @@ class LocalKriging {
  private:
   int datum(Index place, Index k) const { return places_.near(k, place); }
 
-  // Adds the part of the coefficients' estimate. Row p of `system` is the place's regressors minus what its data
-  // expect; the row after is the response's.
+  // Adds the part of the estimated coefficients. Row p of `system` has the place's regressors minus their prediction
+  // from the place's data; the row after it has the response.
   void add_trend(Index place, const RowMajorBlock& s, double* mean, double* variance) const {
     const Index p = regressors_;
     const auto of_trend = s.bottomRows(p);

@@ -1,4 +1,4 @@
-// HDBSCAN: from the top of a hierarchy down, clusters split, lose points, or last.
+// Finds HDBSCAN clusters: from the top of a hierarchy down, clusters split, lose points, or last.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -16,7 +16,7 @@ class Condensed {
     const auto merges = static_cast<std::size_t>(points - 1);
     size_.resize(merges);
     for (std::size_t k = 0; k < merges; ++k) size_[k] = size_of(first[k]) + size_of(second[k]);
-    smallest_ = kInfinite;  // half of the smallest positive height stands for 0, the height of copies
+    smallest_ = kInfinite;  // half of the smallest positive height, in place of 0, the height of copies
     for (std::size_t k = 0; k < merges; ++k)
       if (height[k] > 0) smallest_ = std::min(smallest_, height[k]);
     smallest_ = smallest_ == kInfinite ? 1 : smallest_ / 2;
@@ -49,7 +49,7 @@ class Condensed {
   }
 
   // Takes the merge of a cluster apart, with all merges below it at the same height: equal heights have no order. A
-  // piece that is too small to be a cluster stays in it until its points leave, or until the cluster has split.
+  // piece too small for a cluster stays in the cluster until its points leave, or until the cluster has split.
   void fall(int k) {
     const int home = home_[static_cast<std::size_t>(k)];
     if (home < 0) return;  // taken apart already
@@ -70,7 +70,7 @@ class Condensed {
     }
   }
 
-  // The points of a merge, and the clusters below its height.
+  // Returns the points of a merge, and the clusters below its height.
   std::vector<int> pieces_of(int k) {
     std::vector<int> pieces, open{first_[k], second_[k]};
     while (!open.empty()) {
@@ -95,7 +95,7 @@ class Condensed {
     left_at_[static_cast<std::size_t>(-side) - 1] = height;
   }
 
-  // A cluster is chosen if its parts are not more stable in all; the first one, of all points, never.
+  // Chooses a cluster if its parts in all are not more stable; never chooses the first cluster, of all points.
   void choose() {
     const std::size_t count = clusters_.size();
     std::vector<double> below(count, 0), best(count);
@@ -141,8 +141,8 @@ class Condensed {
   const double* const height_;
   const int points_, least_;
   double smallest_;
-  std::vector<int> size_, home_;  // of each merge: points, and the cluster it is taken apart in
-  std::vector<int> left_;         // of each point: the cluster it has left last, and the height
+  std::vector<int> size_, home_;  // for each merge: the number of points, and the cluster in which it is taken apart
+  std::vector<int> left_;         // for each point: the cluster that it left last, and the height
   std::vector<double> left_at_;
   std::vector<Cluster> clusters_;
   DensityClusters out_;

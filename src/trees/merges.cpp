@@ -1,11 +1,11 @@
-// The merges of a hierarchy from its edges, the order of its leaves, and the clusters of a cut.
+// Makes the merges of a hierarchy from its edges, the order of its leaves, and the clusters of a cut.
 #include "trees/trees.hpp"
 
 namespace kernweave::trees {
-// A point stands before a cluster, and of two points or clusters the one with the smaller number.
+// Puts a point before a cluster, and the smaller number first among two points or two clusters.
 Merges merges_of(const std::vector<Edge>& rising) {
   JoinedSets sets(rising.size() + 1);
-  std::vector<int> merge(rising.size() + 1, 0);  // of a set, by the point it is known by; 0: a point alone
+  std::vector<int> merge(rising.size() + 1, 0);  // the merge of each set, by the set's named point; 0: a single point
   Merges out;
   for (const Edge& edge : rising) {
     int a = sets.of(edge.from), b = sets.of(edge.to);

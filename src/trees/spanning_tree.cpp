@@ -1,4 +1,4 @@
-// Boruvka's algorithm: in each round all components look for the nearest point of another one, in the boxes of a tree.
+// Boruvka's algorithm: in each round each component finds the nearest point of another one, in the boxes of a tree.
 #include <atomic>
 #include <limits>
 #include <memory>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kPointsTogether = 512;  // points that a thread takes at once, neighbours of each other
 
-// The best edge of a component, which threads lower. A number that is not there yet is infinite.
+// The distance of the best edge of each component, which threads lower; infinite if there is no edge yet.
 class ComponentLimits {
  public:
   explicit ComponentLimits(std::size_t components) : best_(new std::atomic<double>[components]) {
@@ -29,11 +29,11 @@ class ComponentLimits {
   std::unique_ptr<std::atomic<double>[]> best_;
 };
 
-// Points are known by their places in the tree's order. Distances are sums over axes until the end.
+// A point is named by its place in the tree's order. Distances are sums over axes until the end.
 template <class Metric>
 class Boruvka {
  public:
-  // Takes the points over, whose memory is needed for the rest.
+  // Takes over the points, whose memory is needed later.
   Boruvka(Coordinates<double>* points, const std::vector<double>& core, int threads, const Poll& poll)
       : tree_(*points, threads, poll), threads_(threads), poll_(poll), n_(tree_.size()), components_(n_) {
     user_check(n_ == static_cast<std::int64_t>((*points)[0].size()), Fault::value,
@@ -119,7 +119,7 @@ class Boruvka {
     return core_.empty() ? away : std::max({away, s.core, core[static_cast<std::size_t>(at)]});
   }
 
-  // Boxes as far as the limit may have a point with a smaller number.
+  // Tells whether to search a box. Boxes as far as the limit matter, too: they may have a point with a smaller number.
   bool matters(std::int64_t box, double away, const PointSearch& s) const {
     if (box_component_[static_cast<std::size_t>(box)] == s.component) return false;
     const double limit = std::min(s.best.distance, s.limits->of(s.component)), least = rank(away, box_core_, box, s);
@@ -144,7 +144,7 @@ class Boruvka {
     return {sum, apart, std::min(a, b), std::max(a, b)};
   }
 
-  // Joins each component to the nearest other one. The least edges of all components make no circle, since no two edges
+  // Joins each component to the nearest other one. The least edges of all components make no cycle, since no two edges
   // are equal in their order.
   void join(std::vector<Edge>* edges) {
     std::vector<int> end(static_cast<std::size_t>(components_), -1);

@@ -1,4 +1,4 @@
-// Points in the same place, by a hash of their coordinates.
+// Finds points in the same place, by a hash of their coordinates.
 #include <cstring>
 
 #include "trees/trees.hpp"
@@ -12,7 +12,7 @@ std::uint64_t mixed(std::uint64_t bits) {  // the finaliser of splitmix64
   return bits ^ (bits >> 31);
 }
 
-// 0 and -0 are one place.
+// Returns the same hash for 0 and -0, which are one place.
 std::uint64_t hash_of(const Coordinates<double>& points, std::size_t p) {
   std::uint64_t hash = 0;
   for (const std::vector<double>& axis : points) {

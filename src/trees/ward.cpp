@@ -1,4 +1,4 @@
-// Ward's clusters by rounds: in each round all pairs of clusters that are nearest to each other join.
+// Finds Ward's clusters by rounds: in each round all pairs of clusters that are nearest to each other join.
 #include <limits>
 #include <memory>
 
@@ -12,8 +12,8 @@ namespace {
 constexpr std::int64_t kClustersTogether = 64;   // clusters that a thread takes at once
 constexpr std::size_t kFewBeside = 64;   // clusters beside a tree that cost less than a new tree
 
-// A cluster is known by its first point. Its distance from another one is 2 a b / (a + b) times the squared distance of
-// the centres, with a and b the sizes.
+// A cluster is named by its first point. The distance of two clusters is 2 a b / (a + b) times the squared distance of
+// their centres, with the sizes a and b.
 class Ward {
  public:
   Ward(const Coordinates<double>& points, const std::vector<double>& sizes, int threads, const Poll& poll)
@@ -88,7 +88,7 @@ class Ward {
       for (std::int64_t k = task * kClustersTogether; k < std::min(count, (task + 1) * kClustersTogether); ++k)
         search(seekers_[static_cast<std::size_t>(k)]);
     });
-    // Each cluster has a list of those whose nearest it is.
+    // Each cluster has a list of the clusters whose nearest cluster it is.
     for (const int cluster : seekers_) {
       int& head = head_[at(nearest_[at(cluster)])];
       next_[at(cluster)] = head;
@@ -126,7 +126,7 @@ class Ward {
     if (edge < *best) *best = edge;
   }
 
-  // Lists pairs that are nearest to each other, of which one has just searched.
+  // Lists pairs of clusters that are nearest to each other, if one of the two has just searched.
   std::vector<Edge> mutual() const {
     std::vector<Edge> pairs;
     for (const int a : seekers_) {
@@ -148,8 +148,8 @@ class Ward {
     }
   }
 
-  // The new cluster is known by the first point of both. Those whose nearest has joined search again; others keep
-  // theirs, since no cluster comes nearer by joining another one.
+  // Joins two clusters, named by the first point of both. Clusters whose nearest one has joined search again; others
+  // keep their nearest one, since no cluster comes nearer by joining another one.
   void join(const Edge& pair, std::vector<Edge>* edges) {
     const std::size_t a = at(pair.from), b = at(pair.to);
     const double whole = size_[a] + size_[b];
@@ -174,16 +174,16 @@ class Ward {
 
   const std::size_t axes_;
   std::vector<double> centre_, size_;
-  std::vector<double> height_;  // the largest distance within, -1 for what has joined another one
-  std::vector<std::int64_t> place_;  // in the tree, or -1
+  std::vector<double> height_;  // the largest distance within; -1 if the cluster has joined another one
+  std::vector<std::int64_t> place_;  // places in the tree, or -1
   std::vector<int> nearest_;
   std::vector<double> cost_;
-  std::vector<int> head_, next_;  // lists of those whose nearest a cluster is
+  std::vector<int> head_, next_;  // lists of the clusters whose nearest cluster this is
   std::vector<int> live_, seekers_, beside_;  // beside_: clusters that are not in the tree
   std::size_t left_ = 0;
   std::unique_ptr<PointTree> tree_;
-  std::vector<int> in_tree_;  // clusters by place, -1 for those that have joined
-  std::vector<double> in_tree_size_, least_size_;  // by place, and of each box
+  std::vector<int> in_tree_;  // clusters by place; -1 if the cluster has joined another one
+  std::vector<double> in_tree_size_, least_size_;  // by place; least_size_: by box
   const int threads_;
   const Poll& poll_;
 };
@@ -203,7 +203,7 @@ std::vector<Edge> ward(const Coordinates<double>& points, const std::vector<doub
   const std::size_t twins = edges.size();
   Ward(rows_of(points, places.rows), rows_of(together, places.rows), threads, poll).run(&edges);
   name_points(places.rows, twins, &edges);
-  // Joins come in an order in which a cluster follows its parts; equal heights keep it.
+  // Joins are in an order in which a cluster follows its parts; equal heights keep this order.
   std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.distance < b.distance; });
   for (Edge& edge : edges) edge.distance = std::sqrt(edge.distance);
   return edges;
