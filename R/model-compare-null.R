@@ -7,14 +7,16 @@ share_as_large <- function(drawn, ratio) {
   (1 + sum(pmax(drawn, 1e-3) >= max(ratio, 1e-3))) / (length(drawn) + 1)
 }
 
-# Draws likelihood ratios of a process with a known kernel against none, under the null. The ratio is a maximum over
+# Draws likelihood ratios of a process with a known kernel, or of one grouped effect, against none, under the null. The ratio is a maximum over
 # lambda = variance / nugget of a function of chi-square variables, weighted by the eigenvalues mu of the kernel matrix
 # with the trend projected out; its determinant has the eigenvalues xi of the kernel matrix.
 exact_null <- function(small, large, draws) {
   model <- large$data
   n <- length(model$y)
   root <- sqrt(model$w)
-  K <- root * t(root * unname(as.matrix(gp_pairs(model, gp_numbers(model, model$values)))))
+  plain <- if (length(model$groups)) tcrossprod(as.matrix(group_columns(model$groups[[1]], model$z)))
+           else unname(as.matrix(gp_pairs(model, gp_numbers(model, model$values))))
+  K <- root * t(root * plain)
   F <- root * large$regressors$F[model$rows, , drop = FALSE]
   p <- ncol(F)
   apart <- if (p) qr.Q(qr(F), complete = TRUE)[, -seq_len(p), drop = FALSE] else diag(n)
@@ -182,11 +184,12 @@ term_table <- function(object, fits, labels, sign, test, heading) {
     c(ratio, by_theory(all[[both[1]]], all[[both[2]]], ratio, table$Df[k + 1], NULL))
   })
   if (test != "none") {
-    table$LRT <- c(NA, vapply(found, `[[`, 0, "ratio"))
-    table[["Pr(>Chi)"]] <- c(NA, vapply(found, `[[`, 0, "p"))
+    linear <- all(vapply(found, function(one) !is.null(one$f), NA))
+    table[[if (linear) "F value" else "LRT"]] <- c(NA, vapply(found, `[[`, 0, if (linear) "f" else "ratio"))
+    table[[if (linear) "Pr(>F)" else "Pr(>Chi)"]] <- c(NA, vapply(found, `[[`, 0, "p"))
   }
   notes <- unlist(lapply(seq_along(found), function(k) {
-    if (!is.null(found[[k]]$note)) paste0(labels[k], ": ", found[[k]]$note)
+    if (!is.null(found[[k]]$note) && is.null(found[[k]]$f)) paste0(labels[k], ": ", found[[k]]$note)
   }))
   structure(table, heading = c(heading, paste0("\nTrend: ", trend_text(object)), notes),
             class = c("gp_terms", "anova", "data.frame"))
@@ -196,6 +199,6 @@ term_table <- function(object, fits, labels, sign, test, heading) {
 #' @exportS3Method generics::tidy
 tidy.gp_terms <- function(x, ...) {
   refuse_more(...)
-  as_tidy(term = row.names(x), df = x$Df, AIC = x$AIC, statistic = x$LRT %or% NA_real_,
-          p.value = x[["Pr(>Chi)"]] %or% NA_real_)
+  as_tidy(term = row.names(x), df = x$Df, AIC = x$AIC, statistic = x$LRT %or% x[["F value"]] %or% NA_real_,
+          p.value = x[["Pr(>Chi)"]] %or% x[["Pr(>F)"]] %or% NA_real_)
 }

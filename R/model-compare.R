@@ -12,13 +12,15 @@
 #' The chi-square distribution holds if the smaller model is nested in the larger one: if they differ by terms of the
 #' trend, by a parameter fixed in one and estimated in the other, by one scale instead of one per input (`ard = TRUE`)
 #' or per axis (`aniso = TRUE`, on 2 degrees of freedom). The distribution is an approximation for many rows: with few
-#' rows, or a trend as smooth as the process, tests of trends reject somewhat too often.
+#' rows, or a trend as smooth as the process, tests of trends reject somewhat too often. Linear models (`variance = 0`
+#' without groups) have the F tests of [lm()].
 #'
 #' @section On the bound:
 #' A variance or nugget of 0 is on the bound of its range. The likelihood ratio then has neither a chi-square
 #' distribution nor the 50:50 mixture of textbooks, since the observations of one process are not independent. If the
-#' kernel parameters are fixed in the larger fit and its covariance matrix is dense, the exact null distribution for the
-#' variance is simulated from eigenvalues (Crainiceanu and Ruppert, 2004). Otherwise the p-value is `NA`, and
+#' kernel parameters are fixed in the larger fit, or if its one variance is that of a grouped effect such as `(1 | site)`,
+#' the exact null distribution is simulated from eigenvalues of the dense covariance matrix (Crainiceanu and Ruppert,
+#' 2004). Otherwise the p-value is `NA`, and
 #' `test = "boot"` computes a p-value: it simulates `R` responses from the smaller fit, refits both models, and counts
 #' how often the likelihood ratio is at least as large as the observed one.
 #'
@@ -40,7 +42,8 @@
 #'   terms of the trend and, if each input has its own scale, all inputs of the kernel
 #' @return A data frame of class `anova`: for `anova()` a row per fit with columns as in `nlme::anova.lme()`, `df`,
 #'   `AIC`, `BIC`, `logLik`, `Test`, `L.Ratio` and `p-value`; for `drop1()` and `add1()` a row per term, with `Df`,
-#'   `AIC`, `LRT` and `Pr(>Chi)`. The attribute `notes` says where a p-value comes from, or why there is none.
+#'   `AIC`, `LRT` and `Pr(>Chi)`, or `F value` and `Pr(>F)` for linear models. The attribute `notes` says
+#'   where a p-value comes from, or why there is none.
 #' @references Crainiceanu, C. M. and Ruppert, D. (2004) Likelihood ratio tests in linear mixed models with one variance
 #'   component. Journal of the Royal Statistical Society B 66, 165-185.
 #' @seealso [gp_fit()], [elpd()], [cross_validate()]
@@ -197,7 +200,7 @@ compared_fits <- function(fits, at, values, test, R, seed) {
   tested <- if (test == "boot") by_bootstrap(fits[[by[1]]], fits[[by[2]]], found$ratio, R, seed)
             else by_theory(fits[[by[1]]], fits[[by[2]]], found, diff(df[by]), seed)
   if (!is.null(tested$note)) tested$note <- paste0(label, ": ", tested$note)
-  replace(out, names(tested), tested)
+  replace(out, intersect(names(tested), names(out)), tested[names(tested) %in% names(out)])
 }
 
 # The likelihood ratio and its standard error. Iterative likelihoods of both fits use the same probes and landmarks.
@@ -240,11 +243,19 @@ by_theory <- function(small, large, found, df, seed) {
     return(none("the larger model has the smaller likelihood: its estimates are at a local maximum; other values in ",
                 "`start` may help"))
   }
+  if (all(is.finite(vapply(list(small, large), linear_freedom, 0)))) return(by_f_test(large, found$ratio, df))
   p <- function(ratio) stats::pchisq(max(ratio, 0), df, lower.tail = FALSE)
   if (isTRUE(found$se >= 0.5) && p(found$ratio - 3 * found$se) > 1e-3) {
     return(none("the standard error of L.Ratio is 0.5 or more; more `probes` of fit_control() would reduce it"))
   }
   list(p = p(found$ratio))
+}
+
+# Tests a linear model inside another one: F = (exp(ratio / n) - 1) (n - p) / df for a likelihood ratio of n rows.
+by_f_test <- function(large, ratio, df) {
+  left <- linear_freedom(large)
+  value <- expm1(max(ratio, 0) / large$estimated_on) * left / df
+  list(p = stats::pf(value, df, left, lower.tail = FALSE), note = "p-value of the F test", f = value)
 }
 
 # Tells whether parameters were estimated on a part of the rows.
@@ -263,14 +274,29 @@ nesting <- function(small, large) {
   families <- vapply(list(small, large), function(fit) family_text(fit) %or% "", "")
   over <- startsWith(families[1], "poisson") && startsWith(families[2], "negative binomial")
   if (!over && families[1] != families[2]) return(else_why("the families are not the same"))
-  bound <- c(of_kernel[of_kernel != "inside"], dropped_parts(small, large), if (over) "the overdispersion")
+  groups <- lapply(list(small, large), group_regressors)
+  if (length(setdiff(groups[[1]], groups[[2]]))) {
+    return(else_why("the grouped effects of the smaller model are not inside those of the larger"))
+  }
+  bound <- c(of_kernel[of_kernel != "inside"], dropped_parts(small, large), if (over) "the overdispersion",
+             if (length(setdiff(groups[[2]], groups[[1]]))) "the variance of groups")
   if ("else" %in% bound) return(else_why("a parameter given in the larger model has another value in the smaller"))
   if (!length(bound)) return(list(kind = "inside"))
-  exact <- identical(bound, "the variance") && large$data$dense && is.null(large$data$panel) &&
-    !any(large$data$layout$part == "kernel")
-  if (exact) return(list(kind = "exact"))
+  if (has_exact_null(large, bound)) return(list(kind = "exact"))
   list(kind = "bound", why = paste0(paste(bound, collapse = " and "), " of the smaller model is on its bound, where ",
                                     "chi-square does not hold; anova(test = \"boot\") refits simulated data"))
+}
+
+# Names the grouped regressors of a fit, such as "site (Intercept)".
+group_regressors <- function(fit) unlist(lapply(fit$data$groups, function(term) paste(term$factor, term$columns)))
+
+# Tells whether the variance that is 0 in the smaller model is the only one of the larger model beside the nugget, and
+# multiplies a known matrix.
+has_exact_null <- function(large, bound) {
+  if (!large$data$dense || !is.null(large$family) || !is.null(large$data$panel)) return(FALSE)
+  groups <- group_regressors(large)
+  if (identical(bound, "the variance")) return(!length(groups) && !any(large$data$layout$part == "kernel"))
+  identical(bound, "the variance of groups") && length(groups) == 1 && isTRUE(large$variance == 0)
 }
 
 # Names the variances that are 0 in the smaller model and estimated in the larger; "else" if given values differ.

@@ -225,10 +225,12 @@ df.residual.gp_fit <- function(object, ...) {
 }
 
 # Returns the degrees of freedom of tests of the trend: as in lm() for a linear model, otherwise Inf.
-trend_freedom <- function(fit) {
+trend_freedom <- function(fit) if (fit$method == "REML") linear_freedom(fit) else Inf
+
+# Returns the residual degrees of freedom of a linear model with an estimated variance; Inf for other models.
+linear_freedom <- function(fit) {
   linear <- is.null(fit$family) && is.null(fit$data$unit) && isTRUE(fit$variance == 0) && !length(fit$data$groups)
-  by_lm <- linear && fit$method == "REML" && "nugget" %in% fit$data$layout$part
-  if (by_lm) fit$estimated_on - length(coef(fit)) else Inf
+  if (linear && "nugget" %in% fit$data$layout$part) fit$estimated_on - length(coef(fit)) else Inf
 }
 
 #' @rdname gp_fit-methods

@@ -91,6 +91,41 @@ test_that("a variance on its bound has the exact null distribution: RLRsim's, an
   expect_identical(rev(anova(near, update(near, variance = 0))[["p-value"]])[1], 1 / 10001)
 })
 
+test_that("the variance of one grouped effect has RLRsim's p-value; beside a process or another it has none", {
+  skip_if_not_installed("RLRsim")
+  for (method in c("REML", "ML")) {
+    none <- gp_fit(mpg ~ 1, datasets::mtcars, trend = ~ wt, variance = 0, method = method)
+    one <- update(none, trend = ~ wt + (1 | gear))
+    Z <- stats::model.matrix(~ 0 + factor(gear), datasets::mtcars)
+    X <- stats::model.matrix(~ wt, datasets::mtcars)
+    sim <- if (method == "REML") RLRsim::RLRTSim(X, Z, qr(X), diag(3), nsim = 20000, seed = 1)
+           else RLRsim::LRTSim(X, Z, 0, diag(3), nsim = 20000, seed = 1)
+    found <- anova(none, one)
+    expect_equal(found[["p-value"]][2], mean(sim >= found$L.Ratio[2]), tolerance = 0.1)
+  }
+  two <- suppressWarnings(update(one, trend = ~ wt + (1 | gear) + (1 | carb)))
+  process <- suppressWarnings(update(one, mpg ~ qsec, variance = NULL, kernel = kernel_spec("matern32", scale = 2)))
+  for (pair in list(list(none, two), list(one, two), list(one, process))) {
+    expect_match(attr(do.call(anova, pair), "notes"), "of the smaller model is on its bound")
+  }
+  expect_match(attr(anova(one, suppressWarnings(update(two, trend = ~ wt + (1 | carb) + (0 + wt | cyl)))), "notes"),
+               "grouped effects of the smaller model are not inside")
+})
+
+test_that("linear models have the F tests of lm(), whatever their weights and method", {
+  d <- transform(datasets::mtcars, w = seq(0.5, 2, length.out = 32), cyl = factor(cyl))
+  for (w in list(NULL, d$w)) for (method in c("ML", "REML")) {
+    fit <- suppressMessages(gp_fit(mpg ~ 1, d, trend = ~ wt + cyl, variance = 0, weights = w, method = method))
+    known <- stats::lm(mpg ~ wt + cyl, d, weights = w)
+    expect_equal(suppressMessages(drop1(fit))[["Pr(>F)"]], drop1(known, test = "F")[["Pr(>F)"]], tolerance = 1e-6)
+    small <- update(fit, trend = ~ wt)
+    fewer <- stats::lm(mpg ~ wt, d, weights = w)
+    expect_equal(suppressMessages(anova(small, fit))[["p-value"]], anova(fewer, known)[["Pr(>F)"]], tolerance = 1e-6)
+    added <- suppressMessages(add1(small, ~ . + cyl + qsec))
+    expect_equal(added[["F value"]], add1(fewer, ~ . + cyl + qsec, test = "F")[["F value"]], tolerance = 1e-6)
+  }
+})
+
 test_that("the bootstrap tells what the exact null distribution tells, and is reproducible", {
   skip_below("usual")
   set.seed(5)
