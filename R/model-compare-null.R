@@ -7,9 +7,9 @@ share_as_large <- function(drawn, ratio) {
   (1 + sum(pmax(drawn, 1e-3) >= max(ratio, 1e-3))) / (length(drawn) + 1)
 }
 
-# Draws likelihood ratios of a process with a known kernel, or of one grouped effect, against none, under the null. The ratio is a maximum over
-# lambda = variance / nugget of a function of chi-square variables, weighted by the eigenvalues mu of the kernel matrix
-# with the trend projected out; its determinant has the eigenvalues xi of the kernel matrix.
+# Draws likelihood ratios of a process with a known kernel, or of one grouped effect, against none, under the null. The
+# ratio is a maximum over lambda = variance / nugget of a function of chi-square variables, weighted by the eigenvalues
+# mu of the matrix with the trend projected out; its determinant has the eigenvalues xi of the matrix.
 exact_null <- function(small, large, draws) {
   model <- large$data
   n <- length(model$y)

@@ -18,11 +18,10 @@
 #' @section On the bound:
 #' A variance or nugget of 0 is on the bound of its range. The likelihood ratio then has neither a chi-square
 #' distribution nor the 50:50 mixture of textbooks, since the observations of one process are not independent. If the
-#' kernel parameters are fixed in the larger fit, or if its one variance is that of a grouped effect such as `(1 | site)`,
-#' the exact null distribution is simulated from eigenvalues of the dense covariance matrix (Crainiceanu and Ruppert,
-#' 2004). Otherwise the p-value is `NA`, and
-#' `test = "boot"` computes a p-value: it simulates `R` responses from the smaller fit, refits both models, and counts
-#' how often the likelihood ratio is at least as large as the observed one.
+#' kernel parameters are fixed in the larger fit, or if a grouped effect such as `(1 | site)` has the only variance, the
+#' exact null distribution is simulated from eigenvalues of the dense covariance matrix (Crainiceanu and Ruppert, 2004).
+#' Otherwise the p-value is `NA`, and `test = "boot"` computes a p-value: it simulates `R` responses from the smaller
+#' fit, refits both models, and counts how often the likelihood ratio is at least as large as the observed one.
 #'
 #' Models that are not nested, such as two kernels, have a p-value of `NA`, too: compare their AIC or [elpd()]. If one
 #' model has more parameters, `test = "boot"` takes the other one as the null hypothesis. Two kernels with the same

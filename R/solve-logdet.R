@@ -160,7 +160,7 @@ logdet_by_probes <- function(K, ridge, P, probes, seed, along = list(), vectors 
   some <- by_columns(probes, if (vectors) 1 else n, function(at) {
     forms <- r_log_forms(used$system, live_pointer(P), at[1] - 1, length(at), seed, 1e-5, most_iterations(n),
                          vectors || length(along))
-    # These slopes lack the traces of the preconditioner's inverse; logdet_node() computes the same for gradient().
+    # The slopes lack the traces of the preconditioner's inverse; logdet_node() computes the same for gradient().
     left <- if (is.null(P)) forms$u else forms$u - forms$v
     levels <- if (length(along) && !is.null(P$effects)) r_level_probes(live_pointer(P), at[1] - 1, length(at), seed)
     forms$slopes <- if (length(along)) {

@@ -77,7 +77,7 @@ ridge_path <- function(K, y = NULL, ridge = NULL, probes = 16, seed = NULL, tol 
   path_frame(if (off > 0) path_off_by_products(path, off, n) else path, n)
 }
 
-# Up to this size, all eigenvalues take seconds.
+# The largest matrix whose eigenvalues take only seconds.
 small_spectrum <- 1000
 
 # --- by eigenvalues -------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ solve.lazy_tensor <- function(a, b, ridge = 0, tol = 1e-6, trend = NULL,
   reported(structure(shaped_as(x, b), trend = coefficients), found, report)
 }
 
-# Up to this size, a Cholesky factor is the fastest method, and exact.
+# The largest system for which a Cholesky factor is the fastest method.
 small_system <- 2000
 
 solve_dense <- function(K, ridge, b) {

@@ -13,7 +13,7 @@ choosing_functions <- list(
   pmax = function(..., na.rm = FALSE) extremes(base::pmax, ..., na.rm = na.rm),
   pmin = function(..., na.rm = FALSE) extremes(base::pmin, ..., na.rm = na.rm),
 
-  # As in base R, a side is not evaluated if no element of `test` needs it.
+  # Evaluates a side only if some element of `test` needs it, as base R does.
   ifelse = function(test, yes, no) {
     test <- plain_value(test)
     sides <- list(if (any(as.logical(test), na.rm = TRUE)) yes else NA,

@@ -35,7 +35,7 @@ math_adjoints <- alist(
 
 # --- methods ------------------------------------------------------------------------------------------------------
 
-# Does the work of trace_call(), written out for speed in loops.
+# Repeats the code of trace_call(), written out for speed in loops.
 traced_operator <- function(symbol, x, y) {
   rule <- .subset2(rules$binary, symbol)
   if (is.null(rule)) return(.subset2(comparisons, symbol)(plain_value(x), plain_value(y)))

@@ -1,4 +1,4 @@
-// The one crossing between R and the engine: failures become classed R conditions, interrupts are heard.
+// The one crossing between R and the engine: failures become classed R conditions, interrupts are noticed.
 #pragma once
 #include <Rcpp/Lightest>  // no sugar, no modules: they take half of the compiler's time
 #include <algorithm>
@@ -25,7 +25,7 @@ using Rcpp::_, Rcpp::as, Rcpp::CharacterVector, Rcpp::DataFrame, Rcpp::Environme
 // A function of the package's R code.
 inline Function own_function(const char* name) { return Environment::namespace_env("kernweave")[name]; }
 
-// A failure on its way to R where R's own code has called us and no exception may pass: nothing in it wants destroying.
+// A failure on its way to R, in code that R calls and no exception may leave. It has no destructor.
 struct Signal {
   const char* kind = nullptr;  // null: all is well
   char message[1024] = "";
@@ -38,7 +38,7 @@ inline Signal signal_of(const Failure& failure) {
   return signal;
 }
 
-// Leaves by a long jump, if there is anything to signal.
+// Leaves by a long jump, if there is a failure to signal.
 inline void signal_now(const Signal& signal) {
   if (!signal.kind) return;
   const SEXP home = PROTECT(R_FindNamespace(PROTECT(Rf_mkString("kernweave"))));
@@ -47,7 +47,7 @@ inline void signal_now(const Signal& signal) {
   UNPROTECT(5);
 }
 
-// Carries out what R has called. Rcpp's wrappers of all doors go this way (rooms/border.cpp). A failure becomes the
+// Carries out a call from R. Rcpp's wrappers of all doors use this function (rooms/border.cpp). A failure becomes the
 // condition of kernweave:::engine_failure(), which leaves through Rcpp's unwinding, so every C++ destructor runs.
 template <class Work>
 SEXP called_from_r(Work work) {
@@ -72,8 +72,8 @@ SEXP called_from_r(Work work) {
   END_RCPP
 }
 
-// Tries work() twice where a device has no memory left: R does not know how much of it its vectors hold, and gives back
-// first what nobody needs.
+// Tries work() twice if a device has no memory left: R does not know how much device memory its vectors hold, so R
+// collects unused vectors before the second try.
 template <class Work>
 auto with_second_try(Work work) -> decltype(work()) {
   try {
@@ -86,8 +86,8 @@ auto with_second_try(Work work) -> decltype(work()) {
 }
 
 // Throws a C++ exception if the user has pressed the interrupt key or the time of setTimeLimit() is over. Called on the
-// main thread only. R answers the key by a jump, and the time by an error with a message. To catch an error takes R
-// some 0.1 ms, so that R is not asked each time.
+// main thread only. R answers the key by a jump, and the time by an error with a message. Catching an error takes R
+// some 0.1 ms, so R is not asked each time.
 inline void poll_interrupt() {
   using Clock = std::chrono::steady_clock;
   static Clock::time_point next;
@@ -111,7 +111,7 @@ inline void poll_interrupt() {
 
 // --- values of R and values of the engine --------------------------------------------------------------------------
 
-// The object behind a pointer of R with this tag. Other pointers, and empty ones of another session, are refused.
+// Returns the object behind a pointer of R with this tag; refuses other pointers, and empty ones of another session.
 template <class Object>
 Object& object_behind(SEXP pointer, const char* tag, const char* what) {
   const bool ours = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == Rf_install(tag);
@@ -140,7 +140,7 @@ void forget(SEXP pointer) {
 // The names of reductions' results, in the order of their values.
 constexpr std::initializer_list<const char*> kResults = {"value", "index", "value_index"};
 
-// The value of an enumeration that has this one of its names.
+// Returns the value of an enumeration whose name in the list is `name`.
 template <class Value>
 Value named(const char* what, const std::string& name, std::initializer_list<const char*> names) {
   const auto found = std::find(names.begin(), names.end(), name);
@@ -152,7 +152,7 @@ inline void make_matrix(SEXP vector, std::int64_t rows, std::int64_t columns) {
   Rf_setAttrib(vector, R_DimSymbol, IntegerVector::create(static_cast<int>(rows), static_cast<int>(columns)));
 }
 
-// A column of a data frame: `get` of each row.
+// Makes a column of a data frame: `get` of each row.
 template <class Rows, class Get>
 auto column(const Rows& rows, Get get) {
   using Found = std::decay_t<decltype(std::invoke(get, *rows.begin()))>;
@@ -180,13 +180,13 @@ List table(const Rows& rows, Names names, Gets... gets) {
   return listed(names, column(rows, gets)...);
 }
 
-// --- vectors whose numbers lie on a device, and come to R when somebody looks at them (r_resident.cpp) --------------
+// --- vectors whose numbers lie on a device, and come to R when R reads them (r_resident.cpp) ------------------------
 
-// A vector of doubles or integers whose numbers a back end is about to leave in what is kept for it.
+// Makes a vector of doubles or integers; a back end is about to leave its numbers in the memory kept for it.
 SEXP resident_vector(SEXPTYPE type, R_xlen_t length);
 
-// A vector's numbers in R's memory, where they may first have to come, or in a file that must not have changed
-// (r_map.cpp): if they cannot be had, R's error unwinds through C++.
+// Returns a vector's numbers in R's memory, fetched from a device if necessary, or in a file that must not have changed
+// (r_map.cpp). If the numbers cannot be had, R's error unwinds through C++.
 const void* numbers_unwinding(SEXP vector);
 const double* numbers_on_host(SEXP vector);
 
@@ -197,7 +197,7 @@ std::size_t bytes_of_item(SEXP vector);
 // Returns the record of a vector's copies on devices; null for a vector of any other class.
 Kept* resident(SEXP vector);
 
-// R's functions that have had other names since 4.5.
+// R's functions that have other names since R 4.5.
 inline SEXP own_variable(SEXP environment, SEXP symbol) {
 #if R_VERSION >= R_Version(4, 5, 0)
   return R_getVarEx(symbol, environment, FALSE, R_NilValue);

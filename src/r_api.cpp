@@ -1,4 +1,4 @@
-// Functions that C and C++ code of other packages calls (inst/include/kernweave/api.h): plain numbers in, a status out.
+// Functions for C and C++ code of other packages (inst/include/kernweave/api.h): plain numbers in, a status out.
 #include "kernweave/api.h"
 
 #include <numeric>
@@ -23,7 +23,7 @@ int told(kernweave_error* error, int status, const std::string& text) {
   return status;
 }
 
-// Carries out what other code has called, which no exception may reach.
+// Carries out a call from other code, which no exception may reach.
 template <class Work>
 int called_from_c(kernweave_error* error, Work work) {
   try {
@@ -44,7 +44,7 @@ int called_from_c(kernweave_error* error, Work work) {
 
 // --- reductions ------------------------------------------------------------------------------------------------------
 
-// Results go to memory of the caller, or are refused where it has none or another size.
+// Results go to memory of the caller, or are refused if the caller gave no memory or another size.
 class CallerHost : public Host {
  public:
   CallerHost(double* values, RowNumbers numbers, std::int64_t size) : values_(values), numbers_(numbers), size_(size) {}
@@ -131,7 +131,7 @@ void check_alike(const kernweave_matrix& x, const kernweave_matrix& y) {
   user_check(x.columns == y.columns, Fault::shape, "points of ", x.columns, " components and points of ", y.columns);
 }
 
-// Kernels of r, the squared distance divided by the square of the scale: those of R's kernel_rows.
+// The kernels as functions of r, the squared distance divided by the square of the scale, as in R's kernel_rows.
 struct NamedKernel {
   const char *name, *text;
 };
@@ -167,7 +167,7 @@ int sum(const char* kernel, double scale, kernweave_matrix x, kernweave_matrix y
 
 // --- a reduction of R -----------------------------------------------------------------------------------------------
 
-// A plan whose operands have data, but those that wait for data. It begins with a mark, by which other memory is told.
+// A plan whose operands have data, except the operands that wait. Its mark tells it from other memory.
 struct PointedReduction {
   std::uint64_t mark;
   std::shared_ptr<KeptPlan> plan;
@@ -197,7 +197,7 @@ int reduce(const void* reduction, const kernweave_matrix* operands, int count, i
 
 // --- neighbours -----------------------------------------------------------------------------------------------------
 
-// The k nearest points of each row, at squared distances. With numbers of the rows, no row is its own neighbour.
+// The k nearest points of each row, at squared distances. If row numbers are given, no row is its own neighbour.
 struct Neighbours {
   std::vector<int> index;
   std::vector<double> square;
@@ -259,7 +259,7 @@ void count_within(const kernweave_matrix& query, const kernweave_matrix& points,
                  {query, points, one_number(&square), points}, threads, &host);
   offsets[0] = 0;
   for (std::int64_t row = 0; row < query.rows; ++row) {
-    double apart = 0;  // from itself: NaN where a component is not finite
+    double apart = 0;  // distance from itself: NaN if a component is not finite
     for (std::int64_t c = 0; c < query.columns; ++c)
       apart += query.data[row + c * query.rows] - query.data[row + c * query.rows];
     const bool self = exclude_self && apart == 0;
@@ -267,7 +267,7 @@ void count_within(const kernweave_matrix& query, const kernweave_matrix& points,
   }
 }
 
-// The rows with at least `least` neighbours and fewer than twice as many, together.
+// Finds the neighbours of all rows that have from `least` to 2 `least` - 1 neighbours, together.
 void fill_within(const kernweave_matrix& query, const kernweave_matrix& points, bool exclude_self, int threads,
                  const std::int64_t* offsets, std::int64_t least, int* index, double* distance) {
   std::vector<int> rows;
@@ -371,8 +371,8 @@ void offer(const char* name, Type* function) {
 }  // namespace
 }  // namespace api
 
-// A pointer to a reduction, which it keeps: the list of engine_call() and the places, from 1, of the operands that wait
-// for data.
+// Returns a pointer that keeps a reduction, from the list of engine_call() and the places, from 1, of the operands that
+// wait for data.
 // [[Rcpp::export(rng = false)]]
 SEXP r_pointed_reduction(List call, IntegerVector waiting) {
   const Given given{call["data"], call["operands"]};

@@ -1,4 +1,4 @@
-// Finds where arrays lie, reads them there and makes vectors of R of results; verbs of numbers, reductions, scans.
+// Finds the places of arrays, reads them there, makes R vectors of results; verbs of numbers, reductions, scans.
 #include "r_arrays.hpp"
 
 #include <cmath>
@@ -10,13 +10,13 @@
 namespace kernweave {
 namespace {
 
-// The device on which a vector lies, by its number; -1 for none.
+// Returns the number of the device on which a vector lies; -1 if it lies on none.
 int device_number(SEXP vector) {
   const Kept* const kept = resident(vector);
   return !kept || kept->copies.empty() ? -1 : kept->copies.begin()->first;
 }
 
-// Null where the verbs were not compiled at installation, or the device does not carry them out.
+// Returns null if the verbs were not compiled at installation, or if the device does not carry them out.
 const arrays::Verbs* verbs_of(int number) {
   static std::map<int, std::unique_ptr<arrays::Verbs>> found;
   if (number < 0 || !device::is_usable()) return nullptr;
@@ -34,15 +34,15 @@ bool all_on_gpu(const std::vector<SEXP>& vectors, Index most) {
   return !vectors.empty() && most >= 0;
 }
 
-// Prepares an array that the CPU is about to read. Numbers on a device come to R, which is said once. A file that has
-// changed is noticed here, where C++ unwinds.
+// Prepares an array that the CPU is about to read. Numbers on a device come to R, with one message in all. A changed
+// file is noticed here, where C++ unwinds.
 void read_here(SEXP x) {
   const Kept* const kept = resident(x);
   if (!kept && ALTREP(x) && TYPEOF(x) == REALSXP) numbers_on_host(x);
   if (kept && !kept->copies.empty()) own_function("wherever")(x);
 }
 
-// Numbers of logicals and integers, doubles, integer64.
+// Returns a vector's numbers as a column: logicals and integers, doubles, or integer64.
 Column column_at(SEXP x, const void* at) {
   Column column;
   if (TYPEOF(x) != REALSXP) column.integers = static_cast<const int*>(at);
@@ -129,7 +129,7 @@ SEXP Call::lent(SEXP plan, const char* name, SEXP x) {
   return kept[key];
 }
 
-// The numbers of items, segment after segment, each segment's ascending; NULL where items lie so. Found out once.
+// Returns item numbers, segment after segment, ascending in each; NULL if items lie in this order. Computed once.
 SEXP Call::order_of(const List& plan) const {
   const SEXP codes = plan["codes"];
   if (Rf_isNull(codes)) return R_NilValue;
@@ -158,13 +158,13 @@ arrays::Segments Call::segments(SEXP plan, bool by_codes) {
   return found;
 }
 
-// Reads what a plan has, without a word where that lies elsewhere.
+// Reads a part of a plan; a part that lies elsewhere is brought to the call's arrays without a message.
 Whole Call::part(SEXP plan, const char* name, SEXP x) {
   if (Rf_isNull(x)) return {};
   return there_ ? there_->whole(lent(plan, name, x)) : column_at(x, DATAPTR_RO(x));
 }
 
-// Makes a vector that is written to from end to end.
+// Makes a vector of which every item will be written.
 RObject Call::fresh(SEXPTYPE type, Index count, void** at) const {
   if (there_) {
     device::Block block = there_->gpu().allocate(static_cast<std::size_t>(count) * (type == REALSXP ? 8 : 4),
@@ -239,7 +239,7 @@ SEXP Call::value() const {
 
 SEXP carried_out(const std::vector<SEXP>& arrays, int threads, const std::function<void(Call&)>& work, Index most) {
   const SEXP like = arrays.empty() ? R_NilValue : arrays[0];
-  int type = TYPEOF(like);  // logicals stay logicals where all are
+  int type = TYPEOF(like);  // logicals stay logicals if all arrays are logical
   for (const SEXP x : arrays) type = std::max(type, static_cast<int>(TYPEOF(x)));
   const arrays::HostVerbs host(workers_from_r(threads));
   const auto value_of = [&](OnDevice* there, const arrays::Verbs& verbs) {
@@ -268,7 +268,7 @@ Index first_unsorted(SEXP x, bool strictly, int threads) {
 
 // --- numbers and offsets --------------------------------------------------------------------------------------------
 
-// Sets attributes of a vector that nobody else has, where R would copy it first.
+// Sets attributes of a vector that has no other owner; R itself would copy the vector first.
 // [[Rcpp::export(rng = false)]]
 SEXP r_dress(SEXP x, List marks) {
   if (marks.size() == 0) return x;
@@ -277,7 +277,7 @@ SEXP r_dress(SEXP x, List marks) {
   return x;
 }
 
-// The place of the first number that is not whole, or out of range, and whether that is whole; 0 for none.
+// Returns the place of the first number that is not whole or is out of range, 0 if none, and whether it is whole.
 // [[Rcpp::export(rng = false)]]
 List r_first_not_whole(SEXP x, double least, double most) {
   Index at = 0;
@@ -287,8 +287,7 @@ List r_first_not_whole(SEXP x, double least, double most) {
   return List::create(_["at"] = static_cast<double>(at), _["whole"] = number == std::trunc(number));
 }
 
-// Counts the items before each object, of objects with so many items, and the items of all. Integers while they can
-// be.
+// Counts the items before each object, and all items, from the count of each object. Counts are integers if they fit.
 // [[Rcpp::export(rng = false)]]
 SEXP r_offsets(SEXP counts, int threads) {
   return carried_out({counts}, threads, [&](Call& here) {
@@ -297,7 +296,7 @@ SEXP r_offsets(SEXP counts, int threads) {
   });
 }
 
-// Whole numbers as integers, with NA for NaN; `overflow` where one is none: NA too.
+// Returns whole numbers as integers, NaN as NA; `overflow`: some number fits no integer, and becomes NA too.
 // [[Rcpp::export(rng = false)]]
 SEXP r_as_integers(SEXP x) {
   const auto convert = [&](Call& here) {
@@ -320,8 +319,8 @@ arrays::Request request_from_r(const std::string& op, bool skip, SEXP init) {
 
 }  // namespace
 
-// Numbers of each segment, then of each result of the operator, then of each column. On a device the result `stays`
-// there, or comes to R.
+// Returns numbers by segment, then by result of the operator, then by column. On a device the result `stays` there, or
+// comes to R.
 // [[Rcpp::export(rng = false)]]
 SEXP r_reduce(SEXP x, int columns, std::string op, SEXP segments, bool skip, SEXP init, bool stays, int threads) {
   const arrays::Request request = request_from_r(op, skip, init);
@@ -337,7 +336,7 @@ SEXP r_reduce(SEXP x, int columns, std::string op, SEXP segments, bool skip, SEX
   return Rf_duplicate(found);
 }
 
-// Running results of each column, of type integer, logical or double; `overflow` where an integer was too large.
+// Returns running results of each column, of type integer, logical or double; `overflow`: an integer is too large.
 // [[Rcpp::export(rng = false)]]
 SEXP r_scan(SEXP x, int columns, std::string op, SEXP segments, bool exclusive, SEXP init, std::string type,
             int threads) {

@@ -1,5 +1,5 @@
-// Verbs for arrays: vectors of R as the verbs have them, where they lie, and results that stay there. A door reads its
-// arguments, and calls verbs of the CPU or of the device where the arrays lie that it is about (carried_out()).
+// Verbs for arrays: passes R's vectors to the verbs in place, and leaves results in the same place. A door reads its
+// arguments, and calls the verbs of the CPU or of the device that has its arrays (carried_out()).
 #pragma once
 #include "arrays/buffer.hpp"
 #include "arrays/host_verbs.hpp"
@@ -18,20 +18,20 @@ constexpr Index kAnyLength = Index{1} << 62;
 
 Workers workers_from_r(int threads);
 
-// Number k of a vector from 0, NaN for a missing one, wherever it lies.
+// Returns number k of a vector, counted from 0, wherever the vector lies; NaN if the number is missing.
 double number_at(SEXP x, Index k);
 
 // --- on a device ----------------------------------------------------------------------------------------------------
 
-// One call's device.
+// The device of one call.
 class OnDevice {
  public:
   explicit OnDevice(device::Device* gpu) : gpu_(gpu) {}
 
   device::Device& gpu() const { return *gpu_; }
-  // Numbers of a vector, where they lie on the device, or sent there for the time of the call.
+  // Returns a vector's numbers on the device: in place, or sent there for the time of the call.
   Whole whole(SEXP vector);
-  // A vector of R of what was made.
+  // Makes an R vector of a result.
   SEXP vector(SEXPTYPE type, device::Block block, Index count) const;
   template <class T>
   device::Block room_for(Index count) const {
@@ -48,7 +48,7 @@ class OnDevice {
   std::vector<device::Block> sent_;
 };
 
-// Waits for what has been put to the device if the work fails: memory that it is lent is about to serve others.
+// Waits for the device if `work` fails: memory that has been lent to the device is about to serve others.
 template <class Work>
 auto waited_for(OnDevice& here, Work work) {
   try {
@@ -61,7 +61,7 @@ auto waited_for(OnDevice& here, Work work) {
 
 // --- calls ----------------------------------------------------------------------------------------------------------
 
-// One call of verbs: what they read, and the vectors of R that they make, all where the call's arrays lie.
+// One call of verbs: their arguments, and the R vectors that they make, all in the place of the call's arrays.
 class Call : public arrays::Results {
  public:
   Call(OnDevice* there, const arrays::Verbs& verbs, const arrays::HostVerbs& host, SEXP like, SEXPTYPE type)
@@ -71,18 +71,18 @@ class Call : public arrays::Results {
 
   const arrays::Verbs& verbs() const { return verbs_; }
 
-  // Numbers of a vector, logical ones as integers; none of NULL.
+  // Returns the numbers of a vector, logicals as integers; no numbers for NULL.
   Column column(SEXP x);
-  // Their first one, or the first byte of a plain vector of the CPU.
+  // Returns the address of a vector's first number, or of the first byte of a plain vector on the CPU.
   const void* first(SEXP x);
-  // Integers as doubles, if these are asked for.
+  // Returns the numbers of a vector in a type: integers become doubles if doubles are asked for.
   Whole of_type(SEXP x, SEXPTYPE type);
   arrays::Items items(SEXP x);
-  // The plan of segments as R has it (R/array-segments.R), with codes where they are few and that is wanted.
+  // Reads R's plan of segments (R/array-segments.R), with codes if `by_codes` is set and segments are few.
   arrays::Segments segments(SEXP plan, bool by_codes = false);
   Whole offsets_of(SEXP plan) { return part(plan, "offsets", List(plan)["offsets"]); }
   SEXP order_of(const List& plan) const;
-  // A vector that is kept with a plan, also where the call's arrays lie.
+  // Returns a vector that is kept with a plan, in the place of the call's arrays.
   SEXP lent(SEXP plan, const char* name, SEXP x);
 
   Numbers numbers(const char* name, Index most, Index count) override;
@@ -92,16 +92,16 @@ class Call : public arrays::Results {
   void* room(const char* name, SEXPTYPE type, Index count);
   Numbers numbers_of(const char* name, SEXPTYPE type, Index count);
   static Numbers numbers_at(SEXPTYPE type, void* at);
-  // A copy of a vector, with its attributes; of one that is the caller's own (`own`) the vector itself.
+  // Copies a vector, with its attributes; a vector that is the caller's own (`own`) is used itself.
   void* copy_of(const char* name, SEXP x, SEXPTYPE type, bool own);
-  // Room for what moves out of `x`, or with `places` for the places of that.
+  // Makes room for the items that move out of `x` or, with `places`, for their places.
   arrays::Moved moved(SEXP x, bool places, SEXPTYPE type, Index count) {
     return moved_to(x, places, room(nullptr, type, count));
   }
-  // The target is that of the last result.
+  // Works as moved(), but the target `to` is the memory of the last result.
   arrays::Moved moved_to(SEXP x, bool places, void* to);
   void tell(const char* name, const RObject& value) { made_.emplace_back(name, value); }
-  // The one result without a name, or a list of all.
+  // Returns the one result without a name, or a list of all results.
   SEXP value() const;
 
  private:
@@ -117,12 +117,12 @@ class Call : public arrays::Results {
   std::vector<std::pair<const char*, RObject>> made_;
 };
 
-// Carries verbs out where these arrays lie, all on a device that has the verbs and no more numbers than `most`, else on
-// the CPU, which also does what the device declines.
+// Carries verbs out where these arrays lie: on a device, if it has all of them and the verbs, and if they have at most
+// `most` numbers; else on the CPU, which also carries out verbs that the device declines.
 SEXP carried_out(const std::vector<SEXP>& arrays, int threads, const std::function<void(Call&)>& work,
                  Index most = kMostInt);
 
-// The place of the first item that is before the one before it, or with `strictly` equal to it; 0 for none.
+// Returns the place of the first item less than the item before it or, with `strictly`, equal to it; 0 for none.
 Index first_unsorted(SEXP x, bool strictly, int threads);
 
 SEXP r_order(List columns, LogicalVector decreasing, SEXP segments, double nearly, int threads);

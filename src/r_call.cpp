@@ -1,4 +1,4 @@
-// A call of the engine: jobs and plans from R's lists, all of its results or some rows of them, and what explains it.
+// A call of the engine: jobs and plans from R's lists, all results or some rows of them, and explanations.
 #include "r_call.hpp"
 
 #include "base/threads.hpp"
@@ -11,7 +11,7 @@ namespace {
 using SharedPlan = std::shared_ptr<KeptPlan>;
 constexpr const char* kPlanTag = "kernweave_plan";
 
-// Results are added up in float64 (between tiles). float16 is the precision of what tensor cores multiply.
+// Results are added up in float64 (between tiles). float16 is the precision of the factors in tensor cores.
 Precision precision_named(const std::string& name) {
   const auto format = named<Format>("precision", name, {"float64", "float32", "float16"});
   return {format == Format::float16 ? Format::float32 : format, format, Format::float64};
@@ -23,7 +23,7 @@ Finish finish_from_r(const List& from) {
           per.find('i') != std::string::npos, per.find('j') != std::string::npos, as<int>(from["less"])};
 }
 
-// A call on its data: the list of engine_call(), with the bytes of a decision where one was made elsewhere.
+// A call on its data: the list of engine_call(), with the bytes of a decision if one was made elsewhere.
 struct RCall {
   explicit RCall(const List& from) : RCall(plan_behind(from["plan"]), from, from["operands"]) {
     if (!from.containsElementNamed("decision")) return;
@@ -46,7 +46,7 @@ Range range_from_r(const NumericVector& rows) {
   return {static_cast<std::int64_t>(rows[0]) - 1, static_cast<std::int64_t>(rows[1])};
 }
 
-// First and last row of an output, from 1, or the numbers of its rows where they do not follow each other.
+// Returns the first and last row of an output, from 1, or the numbers of its rows if they are not consecutive.
 SEXP rows_to_r(const ResultRows::OfOutput& rows) {
   if (!rows.ordered)
     return NumericVector::create(static_cast<double>(rows.range.from + 1), static_cast<double>(rows.range.to));
@@ -115,7 +115,7 @@ List r_structure(List job) {
   return listed({"key", "operands"}, key, formulas.operands());
 }
 
-// One array, or list of value and index, for each output.
+// Returns one array, or list of value and index, for each output.
 // [[Rcpp::export(rng = false)]]
 List r_run(List call) {
   RCall of(call);
@@ -127,16 +127,16 @@ List r_run(List call) {
 // [[Rcpp::export(rng = false)]]
 void r_expect(List call) { RCall(call).execution.expect(); }
 
-// Decides a call and tells how it may be dealt out (Grain): rows, the number that borders of blocks are multiples of,
-// or 0 and the reason; the same of columns; the operands of which a block reads its own rows only, or columns; seconds
-// of one thread.
+// Decides a call and tells how it may be dealt out (Grain): the number of rows, and the number that borders of blocks
+// are multiples of, or 0 and the reason; the same numbers for columns; the operands of which a block reads its own rows
+// only, or its own columns only; seconds of one thread.
 // [[Rcpp::export(rng = false)]]
 List r_decide(List call) {
   RCall of(call);
   const Grain grain = of.execution.grain();
   const Schedule schedule = of.execution.schedule();
   const std::string device = schedule.decision.backend;
-  // The CPU's are those of all threads.
+  // The CPU's seconds are for all threads.
   const double seconds = schedule.seconds * (device == "cpu" ? allowed_threads(0) : 1);
   return List::create(_["decision"] = raw(to_bytes(schedule.decision)), _["rows"] = static_cast<double>(grain.all),
                       _["grain"] = static_cast<double>(grain.rows), _["folded"] = grain.folded, _["why"] = grain.why,
@@ -145,10 +145,10 @@ List r_decide(List call) {
                       _["seconds"] = seconds, _["device"] = device);
 }
 
-// Rows from the first to the last, by number. Results whose other rows have nothing, and which rows they are: a first
-// and a last one for each output, or a list of their numbers. `plainly`: these rows cannot be told in the usual way,
-// and all are to be computed with `plainly` set. Where no rows are kept, the states that they leave, a list of bytes;
-// and so of rows in some columns, unless `columns` is NULL.
+// Computes rows from the first to the last, by number. Returns results in which other rows are empty, and the computed
+// rows: a first and a last row for each output, or a list of row numbers. `plainly` in the result: these rows cannot be
+// told in the usual way, and all rows must be computed with `plainly` set. If no rows are kept, or if `columns` is not
+// NULL, returns the states that the rows leave, as a list of bytes.
 // [[Rcpp::export(rng = false)]]
 List r_run_rows(List call, NumericVector rows, bool plainly, SEXP columns = R_NilValue) {
   RCall of(call);
@@ -167,7 +167,7 @@ List r_run_rows(List call, NumericVector rows, bool plainly, SEXP columns = R_Ni
   return List::create(_["results"] = of.host.results(), _["rows"] = found, _["plainly"] = false);
 }
 
-// Results from the states of all blocks, in order of their rows.
+// Returns the results from the states of all blocks, in the order of their rows.
 // [[Rcpp::export(rng = false)]]
 List r_merge_states(List call, List states) {
   RCall of(call);
@@ -180,8 +180,8 @@ List r_merge_states(List call, List states) {
   return of.host.results();
 }
 
-// Some rows put into a matrix of so many, or, where that is NULL, into a new one. Nothing but its rows is ever read of
-// it, and the memory of others is never touched, so it takes none.
+// Puts some rows into a matrix of `count` rows; makes the matrix if it is NULL. Only its rows that are filled are ever
+// read; the memory of other rows is never touched, so it takes no memory.
 // [[Rcpp::export(rng = false)]]
 SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows) {
   const R_xlen_t some = Rf_isMatrix(rows) ? Rf_nrows(rows) : Rf_xlength(rows), all = static_cast<R_xlen_t>(count);
@@ -193,15 +193,15 @@ SEXP r_rows_of_whole(SEXP whole, double count, double from, SEXP rows) {
   return place;
 }
 
-// The call is NULL for a formula with placeholders: then there is no schedule yet. With `shown`, what a GPU is
-// given for the variant that is scheduled.
+// Explains a job. The call is NULL for a formula with placeholders: then there is no schedule yet. With `shown`, adds
+// the sources that a GPU gets for the scheduled variant.
 // [[Rcpp::export(rng = false)]]
 List r_explain(List job, List call, bool shown) {
   Formulas formulas;
   Trace trace;
   const auto kept = std::make_shared<KeptPlan>(lower(job_from_r(job, &formulas), &trace));
   const Plan* ran = &kept->plan;
-  constexpr std::int64_t kMany = 100000;  // points, where they are not known
+  constexpr std::int64_t kMany = 100000;  // points, if their number is unknown
   Decision decision;
   decision.variant = static_cast<int>(ran->variants.size()) - 1;
   decision.sizes = {kMany, kMany, {}};

@@ -1,4 +1,4 @@
-// A call as R hands it over: formulas, jobs, plans, data, pairs, approximations; and R as its host.
+// A call in R's form: formulas, jobs, plans, data, pairs, approximations; and R as the host of a call.
 #pragma once
 #include "border.hpp"
 #include "execute/host.hpp"
@@ -23,15 +23,15 @@ class Formulas {
  public:
   Expr read(SEXP formula);
   std::vector<Expr> read_all(const List& formulas);
-  // Null Expr for R's NULL.
+  // Returns a null Expr for R's NULL.
   Expr read_optional(SEXP formula);
   SEXP write(Expr f);
 
   Pool& pool() { return pool_; }
-  // The operands met so far, in order.
+  // Returns the operands met so far, in order.
   List operands() const { return List(operands_.begin(), operands_.end()); }
   int operand_number(SEXP operand);
-  // Replaces an operand in all that is written from now on.
+  // Replaces an operand in all formulas that are written from now on.
   void replace_operand(SEXP operand, SEXP other) { operands_[operand_number(operand)] = other; }
 
  private:
@@ -42,13 +42,13 @@ class Formulas {
   std::string unique_name(std::string name);
 
   Pool pool_;
-  std::unordered_map<SEXP, Expr> exprs_;  // what each R formula was read as
+  std::unordered_map<SEXP, Expr> exprs_;  // the Expr that each R formula was read as
   std::unordered_map<const Node*, SEXP> written_;
   std::vector<SEXP> operands_;
   std::unordered_map<SEXP, int> numbers_;  // place of each operand
   std::vector<std::string> names_;
   std::unordered_map<std::string, int> taken_;  // how often a name was asked for
-  std::vector<RObject> keep_;                   // what was written, safe from the collector
+  std::vector<RObject> keep_;                   // R objects that were written, safe from the collector
 };
 
 // --- jobs and plans -------------------------------------------------------------------------------------------------
@@ -61,24 +61,24 @@ const std::shared_ptr<KeptPlan>& plan_behind(SEXP pointer);
 
 far::Approximation& approximation_behind(SEXP pointer);
 
-// NULL, or a list of a map and whether i and j are the other way round.
+// `pairs` is NULL, or a list of a map and of whether i and j are swapped.
 ExistingPairs pairs_from_r(SEXP pairs);
 
 // --- data and sizes, none of which is copied ------------------------------------------------------------------------
 
-// The inputs of a call: data in the order of the plan's operands, and the operands, which keep copies of their own.
+// The inputs of a call: data in the order of the plan's operands, and the operands, which own the kept copies of data.
 struct Given {
   List data, operands;
 };
 std::vector<OperandData> operands_of(const Given& given);
 
-// Points along i and along j, NA where the formula does not know; which pairs there are, NULL for all.
+// The points along i and along j, NA if the formula does not know; the pairs, NULL for all.
 Known known_from_r(const NumericVector& extent, SEXP pairs);
 
 // The options of a call, as R has checked them: device, threads, gpu_mb.
 Settings settings_from_r(const List& options);
 
-// Names of the points along i and j, from the first operand there that has some; NULL where none has.
+// The names of the points along i and j, from the first operand that has names there; NULL if no operand has names.
 struct PointNames {
   RObject i, j;
 };
@@ -108,14 +108,14 @@ class RHost : public Host {
   const PointNames names_;
   std::vector<OutputBuffer> buffers_;
   const Clock::time_point start_;
-  Clock::time_point next_;  // to say how far the call has come
+  Clock::time_point next_;  // time of the next progress message
   bool shown_ = false;
 };
 
-// Hears the interrupt, and has R show the progress of its own calls: for work that does not know its share.
+// Checks for an interrupt, and has R show the progress of its own calls: for work that does not know its share.
 void poll_r(double);
 
-// The columns of a matrix as coordinates.
+// Returns the columns of a matrix as coordinates.
 Coordinates<double> axes_of(const NumericMatrix& points);
 
 }  // namespace kernweave

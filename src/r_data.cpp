@@ -1,4 +1,4 @@
-// Conversion of R's matrices to operands, with the names of their points, and of R's rules to maps of pairs.
+// Converts R's matrices to operands, with the names of their points, and R's rules to maps of pairs.
 #include "base/view.hpp"
 #include "expr/rewrite.hpp"
 #include "pairs/pair_bounds.hpp"
@@ -7,8 +7,8 @@
 namespace kernweave {
 namespace {
 
-// The entries of a sparse matrix, with what R's Matrix package calls p, i and Dim. Saved data may be damaged: no number
-// is believed that would lead out of them.
+// Makes an operand of a sparse matrix's entries, with the fields p, i and Dim of R's Matrix package. Saved data may be
+// damaged: numbers that would lead out of the entries are refused.
 OperandData sparse_operand(SEXP entries, SEXP pattern) {
   const OperandData damaged{OperandData::State::damaged};
   if (TYPEOF(pattern) != VECSXP || Rf_xlength(pattern) < 3) return damaged;
@@ -21,15 +21,15 @@ OperandData sparse_operand(SEXP entries, SEXP pattern) {
   return sound ? OperandData{OperandData::State::there, view} : damaged;
 }
 
-// The vector of an operand, NULL of a placeholder.
+// Returns the vector of an operand; NULL for a placeholder.
 SEXP own_data(SEXP operand) {
   static const SEXP own = Rf_install("data");
   return own_variable(operand, own);
 }
 
-// Copies are kept only of data that are the operand's own, and long enough to be worth it. The external pointer holds
-// the vector that it was made for: once the operand has another vector, its copy is stale. An external pointer that was
-// saved and loaded is empty.
+// Copies are kept only of data that are the operand's own, and that are long enough to be worth it. The external
+// pointer holds the vector for which it was made: once the operand has another vector, the copy is stale. An external
+// pointer that was saved and loaded is empty.
 Kept* kept_by(SEXP operand, SEXP data) {
   constexpr R_xlen_t kWorthKeeping = 4096;
   static const SEXP kept = Rf_install("kept");
@@ -90,7 +90,7 @@ constexpr const char* kMapTag = "kernweave_pairs";
 SEXP map_to_r(SharedMap map) { return XPtr<SharedMap>(new SharedMap(std::move(map)), true, Rf_install(kMapTag)); }
 const SharedMap& map_behind(SEXP pointer) { return object_behind<SharedMap>(pointer, kMapTag, "map of pairs"); }
 
-// A list of their ends, or the approximation whose near pairs they are.
+// `rectangles` is a list of their ends, or an approximation, whose near pairs they are.
 std::vector<Rectangle> rectangles_from_r(SEXP rectangles) {
   if (TYPEOF(rectangles) == EXTPTRSXP) return approximation_behind(rectangles).near();
   const List from(rectangles);
@@ -109,7 +109,7 @@ Order order_from_r(SEXP order) {
   return out;
 }
 
-// Entries of a pattern are anywhere: some rows are looked at together, and a few empty columns are not worth an end.
+// A pattern's entries may be anywhere, so some rows share their spans, and a few empty columns do not end a span.
 PairSpans spans_of_pattern(const View& pattern) {
   constexpr std::int64_t rows_at_once = 16, gap = 8;
   std::vector<std::vector<PairSpan>> found(static_cast<std::size_t>((pattern.rows + rows_at_once - 1) / rows_at_once));
@@ -185,8 +185,8 @@ PointNames names_of(const Plan& plan, const Given& given) {
   return names;
 }
 
-// A living operand among those last seen here that has this vector, the same one in memory; else NULL, and this operand
-// is one of those seen. None is kept alive by that.
+// Returns a living operand with this vector, the same one in memory, among the operands last seen here; if there is
+// none, returns NULL and notes this operand as seen. Notes keep no operand alive.
 // [[Rcpp::export(rng = false)]]
 SEXP r_fellow(SEXP operand, SEXP data) {
   constexpr int kSeen = 8;
@@ -213,7 +213,7 @@ ExistingPairs pairs_from_r(SEXP pairs) {
   return {map_behind(from["map"]), as<bool>(from["swapped"])};
 }
 
-// `rule`: a list with rectangles, orders `order_i` and `order_j`, a pattern, a formula; NULL where there is none.
+// `rule`: a list with rectangles, orders `order_i` and `order_j`, a pattern, a formula; each may be NULL.
 // `single`: may the formula be computed in float32?
 // [[Rcpp::export(rng = false)]]
 SEXP r_pair_map(List rule, double i, double j, bool single) {

@@ -1,4 +1,4 @@
-// Tells R about this installation, this machine, this process and the tables of the engine, and sets what calls use.
+// Tells R about this installation, machine, process and the engine's tables, and sets options for all calls.
 #include "base/system.hpp"
 #include "base/threads.hpp"
 #include "border.hpp"
@@ -31,7 +31,7 @@ List r_gpu_report() {
                 report.devices, report.problem);
 }
 
-// Said once, at loading: what this process is a worker of, "" for none, and the folder of headers of kernels.
+// Called once, at loading: `worker` names the worker that this process is, "" for none; `headers`: kernels' folder.
 // [[Rcpp::export(rng = false)]]
 void r_begin(std::string worker, std::string headers) {
   note_process(worker);
@@ -41,7 +41,7 @@ void r_begin(std::string worker, std::string headers) {
 // Sets the folder in which compiled kernels are kept from now on; "" for none.
 // [[Rcpp::export(rng = false)]]
 void r_set_cache(std::string folder, double bytes) {
-  device::finish_compiling();  // compilers at work know the folder there was
+  device::finish_compiling();  // running compilations use the old folder
   device::set_cache(folder, bytes);
 }
 
@@ -55,7 +55,7 @@ List r_cache_report() {
   return listed({"folder", "files", "bytes", "writable"}, report.folder, report.files, report.bytes, report.writable);
 }
 
-// Returns the threads of a call that asks for so many, or for 0, with the reason; and the cores of this process.
+// Returns the threads of a call that asks for `asked` threads, or for 0, with the reason; and this process's cores.
 // [[Rcpp::export(rng = false)]]
 List r_allowance(int asked) {
   const TeamSize had = team_size(asked);
@@ -77,15 +77,15 @@ std::string r_compiler() {
 #endif
 }
 
-// The one in use, after choosing it by name: "" for the best, "present" for no change.
+// Chooses an instruction set by name ("" for the best, "present" for no change), and returns the one in use.
 // [[Rcpp::export(rng = false)]]
 std::string r_use_instructions(std::string name) {
   if (name != "present") use_instruction_set(name);
   return instruction_set();
 }
 
-// R's options and the environment as they stand, asked for at every call, so not by way of R: a list of the options'
-// values, and the variables of the environment, NA where there is none.
+// Returns the present values of R's options, as a list, and of environment variables, NA for none. It is called at
+// every call, so it does not go by way of R.
 // [[Rcpp::export(rng = false)]]
 List r_raw_options(CharacterVector names, CharacterVector twins) {
   List options(names.size());
@@ -98,7 +98,7 @@ List r_raw_options(CharacterVector names, CharacterVector twins) {
   return List::create(options, environment);
 }
 
-// Threads that wait for work must not outlive their code.
+// Ends waiting threads, which must not outlive their code.
 // [[Rcpp::export(rng = false)]]
 void r_dismiss_threads() { crew::dismiss(); }
 
@@ -148,7 +148,7 @@ DataFrame r_rules() {
                          &Rule::exactness, &Rule::when));
 }
 
-// --- the smoothness of a Matern kernel, or the values of a function, to numbers -------------------------------------
+// --- tables from the smoothness of a Matern kernel, or from the values of a function --------------------------------
 
 // [[Rcpp::export(rng = false)]]
 std::vector<double> r_matern_table(double nu, int most) { return distance::matern_table(nu, most); }
@@ -159,7 +159,7 @@ std::vector<double> r_matern_slope_table(double nu) { return distance::matern_sl
 // [[Rcpp::export(rng = false)]]
 std::vector<double> r_table_nodes(int first, int end) { return distance::table_nodes(first, end); }
 
-// `worst` is the squared distance at which polynomials are off most.
+// `worst` is the squared distance at which polynomials have the largest error.
 // [[Rcpp::export(rng = false)]]
 List r_values_table(std::vector<double> values, double at_zero, int first, int most, bool is_mixture) {
   const auto table = distance::values_table(values, at_zero, first, most, is_mixture);

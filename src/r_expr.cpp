@@ -1,4 +1,4 @@
-// R's way to formulas: making nodes, text both ways, gradients, loops of index formulas.
+// Formulas for R: makes nodes, reads and writes text, computes gradients, and finds loops of index formulas.
 #include <set>
 
 #include "axes/paths.hpp"
@@ -11,7 +11,7 @@
 namespace kernweave {
 namespace {
 
-// One reduction from R: list(value, weight, op, result, saved, here), normalised.
+// Reads one reduction from R, list(value, weight, op, result, saved, here), and normalises it.
 ReducedFormula reduced_from_r(const List& from, Formulas* formulas) {
   const Expr weight = formulas->read_optional(from["weight"]);
   const Expr result = formulas->read_optional(from["result"]);
@@ -28,14 +28,14 @@ std::vector<Expr> roots_of(const ReducedFormula& reduced) {
   return reduced.w ? std::vector<Expr>{reduced.x, reduced.w} : std::vector<Expr>{reduced.x};
 }
 
-// A leaf's axis as the axis its gradient keeps.
+// Returns the axis that the gradient of a leaf keeps: the leaf's axis.
 const char* kept_by(Expr leaf) {
   const Axes axes = leaf->type.axes.pairs();
   return axes == Axes::i() ? "i" : axes == Axes::j() ? "j" : axes.empty() ? "none" : "both";
 }
 
-// One term of an operand's gradient: the formula to add up, what it keeps, for a gathered operand the row
-// numbers its rows belong to, and whether a matrix of pairs was read by columns.
+// Returns one term of an operand's gradient: the formula to add up; the axis that it keeps; for a gathered operand, its
+// row numbers; and whether a matrix of pairs was read by columns.
 List gradient_term(Expr leaf, Expr term, Formulas* formulas) {
   const bool gathered = leaf->op == Op::Gather;
   user_check(!gathered || leaf->type.axes.pairs() != Axes::ij(), Fault::unsupported, "the gradient of `",
@@ -84,7 +84,7 @@ List r_operands(List formulas) {
   return read.operands();
 }
 
-// Formulas with others in the places of operands: other operands, or formulas.
+// Returns formulas with operands replaced by other operands, or by formulas.
 // [[Rcpp::export(rng = false)]]
 List r_with_operands(List formulas, List operands, List others) {
   Formulas read;
@@ -115,8 +115,8 @@ IntegerVector r_match(List objects, List among) {
   return out;
 }
 
-// The operands a formula reads along axes of pairs themselves, in their order, and along which (as R codes axes). What
-// is gathered is not among them: the row numbers it is gathered by are.
+// Returns the operands that a formula reads directly along axes of pairs, in their order, and these axes (by R's
+// codes). Gathered operands are not included, but the row numbers by which they are gathered are.
 // [[Rcpp::export(rng = false)]]
 List r_read_along(SEXP formula) {
   Formulas formulas;
@@ -167,7 +167,7 @@ int r_size(SEXP formula) {
   return static_cast<int>(reachable(normalised({formulas.read(formula)})).size());
 }
 
-// The gradient of a reduction with respect to operands: for each, the terms to add up.
+// Returns the gradient of a reduction with respect to operands: for each operand, the terms to add up.
 // [[Rcpp::export(rng = false)]]
 List r_pull_back(List reduction, SEXP cotangent, List wrt) {
   Formulas formulas;
@@ -185,7 +185,7 @@ List r_pull_back(List reduction, SEXP cotangent, List wrt) {
   return out;
 }
 
-// A derivative of a formula at each pair, by its name in texts; the variable is a formula, and so is a direction.
+// Returns a derivative of a formula at each pair, by its name in texts; variable and direction are formulas.
 // [[Rcpp::export(rng = false)]]
 SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along) {
   Formulas formulas;
@@ -195,7 +195,7 @@ SEXP r_derive(std::string name, SEXP formula, SEXP variable, SEXP along) {
   return formulas.write(how->apply(f, v, formulas.read_optional(along)));
 }
 
-// The derivative of a reduction along tangents of operands: the term to add up, or NULL.
+// Returns the derivative of a reduction along tangents of operands: the term to add up, or NULL.
 // [[Rcpp::export(rng = false)]]
 SEXP r_push_forward(List reduction, List wrt, List tangents) {
   Formulas formulas;
@@ -218,11 +218,11 @@ SEXP r_push_forward(List reduction, List wrt, List tangents) {
   return term ? formulas.write(term) : R_NilValue;
 }
 
-// --- loops of index formulas: axes by number from 0, or -1 where they lie inside ------------------------------------
+// --- loops of index formulas: axes by number from 0; an axis within a nest is -1 ------------------------------------
 
-// The nests of a formula with places, each list(axes, dimensions, has_components, width, numbers): columns of axes, and
-// the seconds expected of each. `allowed`: the fold needs no order, an axis may become components, two kept axes may be
-// lane and columns.
+// Returns the nests of a formula with places, each list(axes, dimensions, has_components, width, numbers): columns of
+// axes, and the expected seconds of each nest. `allowed`: the fold needs no order, an axis may become components, two
+// kept axes may be lane and columns.
 // [[Rcpp::export(rng = false)]]
 List r_nests(List places, std::vector<double> extents, std::vector<int> kept, LogicalVector allowed, double operations,
              bool product) {
@@ -237,7 +237,7 @@ List r_nests(List places, std::vector<double> extents, std::vector<int> kept, Lo
                &Nest::components, &Nest::columns, &Nest::seconds);
 }
 
-// The cheapest path of factors with these axes, as pairs within pairs; NULL if one pass, which takes so many seconds,
+// Returns the cheapest path of factors with these axes, as pairs within pairs; NULL if one pass, which takes `seconds`,
 // is as good.
 // [[Rcpp::export(rng = false)]]
 RObject r_path(List factors, std::vector<int> kept, std::vector<double> extents, double seconds) {

@@ -1,4 +1,4 @@
-// R's way to approximated matrices: a formula and its data to far and near pairs, weights to sums and bounds.
+// Approximated matrices for R: turns a formula and its data into far and near pairs, weights into sums and bounds.
 #include <algorithm>
 
 #include "device/driver.hpp"
@@ -28,7 +28,7 @@ Verdict radial_form_of(const List& written, const NumericVector& extent, const W
                                     static_cast<std::int64_t>(extent[1]), workers, form);
 }
 
-// Places from 1.
+// Returns places counted from 1.
 template <class Numbers>
 IntegerVector order_to_r(const Numbers& order) {
   return column(order, [](std::int64_t number) { return static_cast<int>(number + 1); });
@@ -48,7 +48,7 @@ far::Approximation& approximation_behind(SEXP pointer) {
   return object_behind<Approximation>(pointer, kApproximationTag, "approximation");
 }
 
-// Approximates a formula for a GPU by its number, or for the CPU (-1); a text says why it is none of a distance.
+// Approximates a formula for GPU number `device`, or for the CPU (-1); returns a text if it is not one of a distance.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_plan(List written, NumericVector extent, double tol, bool proof, NumericVector prices, int threads,
                 int device) {
@@ -72,7 +72,7 @@ SEXP r_far_plan(List written, NumericVector extent, double tol, bool proof, Nume
                 a.formula(), a.factors(), a.why_no_series());
 }
 
-// The numbers of points in the order of boxes, of rows and of columns.
+// Returns the numbers of points in the order of boxes, for rows and for columns.
 // [[Rcpp::export(rng = false)]]
 List r_far_orders(SEXP pointer) {
   const Approximation& a = approximation_behind(pointer);
@@ -81,8 +81,8 @@ List r_far_orders(SEXP pointer) {
   return listed({"i", "j"}, i, j);
 }
 
-// The points, scaled so that their distance is a plain one, of a formula that falls with the distance of points to
-// themselves; NULL where it is another.
+// Returns the points of a formula that falls with the distance of points of one set, scaled so that the formula needs
+// their plain distance; NULL for any other formula.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_points(List written, NumericVector extent) {
   distance::RadialForm form;
@@ -94,7 +94,7 @@ SEXP r_far_points(List written, NumericVector extent) {
   return points;
 }
 
-// Finds the pairs that are left of a formula without small values; else a text, as above.
+// Finds the pairs that remain when a formula's small values are left out; else returns a text, as above.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_truncated(List written, NumericVector extent, double tol, bool relative, int threads) {
   distance::RadialForm form;
@@ -108,11 +108,11 @@ SEXP r_far_truncated(List written, NumericVector extent, double tol, bool relati
                 found.largest_left_out, found.scale);
 }
 
-// The near pairs of an approximation, in the order of its boxes, for another process: ends of rectangles.
+// Returns the near pairs of an approximation, in the order of its boxes, for another process: ends of rectangles.
 // [[Rcpp::export(rng = false)]]
 List r_far_near(SEXP pointer) { return near_to_r(approximation_behind(pointer).near()); }
 
-// The points on both sides whose pair with themselves is none of the near ones: places from 1.
+// Returns the places, from 1, of points on both sides whose pairs with themselves are not near pairs.
 // [[Rcpp::export(rng = false)]]
 IntegerVector r_far_from_themselves(SEXP pointer) {
   return order_to_r(approximation_behind(pointer).far_from_themselves());
@@ -134,8 +134,8 @@ NumericMatrix r_far_bounds(SEXP pointer, NumericMatrix weights, int threads) {
 
 // --- on a GPU -------------------------------------------------------------------------------------------------------
 
-// The number of the GPU that far pairs go to where that device is wanted; -1 for the CPU. Kernels for them are compiled
-// when first used.
+// Returns the number of the GPU that computes far pairs if `device` is wanted; -1 for the CPU. Kernels for far pairs
+// are compiled when first used.
 // [[Rcpp::export(rng = false)]]
 int r_far_device(std::string device) {
   if (device == "cpu" || device == "reference") return -1;
@@ -144,7 +144,7 @@ int r_far_device(std::string device) {
   return device::probe(number).yes && device::compiler().found ? number : -1;
 }
 
-// The axes along which a plan has each of so many operands: 1 for i, 2 for j, 3 for both, or where rows are gathered.
+// Returns a plan's axes of each operand: 1 for i, 2 for j, 3 for both, or if rows are gathered.
 // [[Rcpp::export(rng = false)]]
 IntegerVector r_far_sides(SEXP plan, int operands) {
   const Plan& written = plan_behind(plan)->plan;
@@ -157,8 +157,8 @@ IntegerVector r_far_sides(SEXP plan, int operands) {
   return sides;
 }
 
-// Numbers of rows or columns of the matrix in the order of boxes: a matrix that lies on a GPU. What products in float32
-// ask of points is found before these are at work.
+// Puts numbers of the matrix's rows or columns into the order of boxes: a matrix that lies on a GPU. The facts about
+// points that products in float32 need are found here, before such products run.
 // [[Rcpp::export(rng = false)]]
 SEXP r_far_in_order_gpu(SEXP pointer, int device, int threads, bool of_rows, SEXP numbers, int columns) {
   const auto put_in_order = [&]() -> SEXP {

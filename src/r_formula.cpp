@@ -1,4 +1,4 @@
-// R formulas to graphs and back, without recursion: a formula may be as deep as memory allows; and lazy tensors.
+// Turns R formulas into graphs and back, without recursion, so formulas may be as deep as memory allows; lazy tensors.
 #include "expr/parse.hpp"
 #include "expr/node.hpp"
 #include "r_call.hpp"
@@ -35,8 +35,8 @@ Type type_of(SEXP formula) {
   return {t[0], static_cast<Kind>(t[1]), {static_cast<std::uint32_t>(t[2])}};
 }
 
-// The type of an operation on arguments known by their types alone. If it has none, the arguments themselves are read,
-// for a message that shows them.
+// Returns the type of an operation, from the types of its arguments alone. If it has none, the arguments themselves are
+// read, for a message that shows them.
 Type checked_type(Op op, const List& args, const std::vector<int>& attributes) {
   Pool pool;
   std::vector<Expr> stand_ins;
@@ -71,14 +71,14 @@ SEXP formula_to_r(const char* op, SEXP args, SEXP attributes, const Type& type) 
   return formula;
 }
 
-// An operation on R formulas, typed; its failures show the arguments.
+// Applies an operation to R formulas, and finds its type; failures show the arguments.
 SEXP applied(SEXP name, const List& args, SEXP attributes) {
   const Op op = op_named(name);
   return formula_to_r(row(op).name, args, attributes, checked_type(op, args, whole_numbers(attributes)));
 }
 
 // --- lazy tensors: (formula, extent, settings, pairs, kept), and how several meet in one operation ------------------
-// In C++ because every operator a user types comes through here.
+// The code is in C++ since every operator that a user types calls it.
 
 enum LazyField { kFormula, kExtent, kSettings, kPairs, kKept };
 
@@ -95,7 +95,7 @@ double extent_of(SEXP lazy, R_xlen_t axis) {
   return axis < Rf_xlength(extent) ? REAL(extent)[axis] : NA_REAL;
 }
 
-// The points along an axis, from the arguments that know them, else NA. Along a batch axis 1 goes with any number.
+// Returns the points along an axis, from the arguments that know them, else NA. On batch axes 1 fits any number.
 double met_extent(const List& args, R_xlen_t axis) {
   R_xlen_t knows = -1;
   double met = NA_REAL;
@@ -145,7 +145,7 @@ int Formulas::operand_number(SEXP operand) {
   return static_cast<int>(operands_.size()) - 1;
 }
 
-// Two operands may bear one name; in print they must not.
+// Two operands may have one name; in print their names must differ.
 std::string Formulas::unique_name(std::string name) {
   std::string candidate = name;
   for (int& k = taken_[name]; k > 0 && taken_.count(candidate); ++k) candidate = sentence(name, ".", k);
@@ -153,7 +153,7 @@ std::string Formulas::unique_name(std::string name) {
   return candidate;
 }
 
-// A number written in a formula is part of it, so that rules can see it; null for other operands.
+// Returns a number that is written in a formula as a part of it, so that rules see it; null for other operands.
 Expr Formulas::read_literal(SEXP operand, const Type& type) {
   const Environment env(operand);
   if (!as<bool>(env["literal"]) || type.kind == Kind::logical) return Expr();
@@ -240,7 +240,7 @@ SEXP Formulas::write(Expr f) {
 
 // --- doors ----------------------------------------------------------------------------------------------------------
 
-// Makes a lazy tensor, with a place for what is made once, see r_kept().
+// Makes a lazy tensor, with a place for results that are computed once, see r_kept().
 // [[Rcpp::export(rng = false)]]
 SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
   const char* names[] = {"formula", "extent", "settings", "pairs", "kept", ""};
@@ -254,9 +254,9 @@ SEXP r_lazy(SEXP formula, SEXP extent, SEXP settings, SEXP pairs) {
   return Rf_asS4(lazy, TRUE, FALSE);
 }
 
-// The environment of what was made of a lazy tensor once. The tensor holds a pointer, and this a weak reference, which
-// is not saved: what a tensor weighs in a file does not depend on what has been done with it, and in a new session
-// there is nothing yet.
+// Returns the environment of a lazy tensor's results that are computed once. The tensor holds a pointer, and the
+// pointer a weak reference, which is not saved: a tensor's size in a file does not depend on its use, and in a new
+// session the environment is empty.
 // [[Rcpp::export(rng = false)]]
 SEXP r_kept(SEXP lazy) {
   const SEXP pointer = part_of(lazy, kKept);
@@ -271,7 +271,7 @@ SEXP r_kept(SEXP lazy) {
 // [[Rcpp::export(rng = false)]]
 SEXP r_apply(SEXP op, List args, SEXP attributes) { return applied(op, args, attributes); }
 
-// An operation on lazy tensors.
+// Applies an operation to lazy tensors.
 // [[Rcpp::export(rng = false)]]
 SEXP r_lazy_call(SEXP op, List args, SEXP attributes) {
   List formulas(args.size());
@@ -280,7 +280,7 @@ SEXP r_lazy_call(SEXP op, List args, SEXP attributes) {
   return met_lazy(formula, args);
 }
 
-// Several lazy tensors that meet without an operation: the first one's formula, everybody's extent, settings, pairs.
+// Merges lazy tensors without an operation: the formula of the first; the extents, settings and pairs of all.
 // [[Rcpp::export(rng = false)]]
 SEXP r_meet(List args) { return met_lazy(part_of(args[0], kFormula), args); }
 

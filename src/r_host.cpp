@@ -1,14 +1,14 @@
-// Allocates results in R, gives them their shape, their type and their NA, and hears the user while they are computed.
+// Allocates results in R, gives them their shape, type and NA, and notices the user while they are computed.
 #include "r_call.hpp"
 
 namespace kernweave {
 namespace {
 
-// Results left on a device between two calls of R's collector for what is young, which takes a few milliseconds.
+// Bytes of results on a device between two young collections of R, each of which takes a few milliseconds.
 constexpr double kBytesBetweenCollections = 1e9;
 
-// A vector of R. Its allocator leaves by a long jump, and its error has no class of ours: a large request
-// is made under R's tryCatch (some microseconds), a small one under Rcpp's unwinding.
+// Makes a vector of R. R's allocator leaves by a long jump, and its error has no class of ours: a large request is made
+// under R's tryCatch (some microseconds), a small one under Rcpp's unwinding.
 SEXP allocate(SEXPTYPE type, double length) {
   constexpr double small = 1e6;
   auto make = [&] { return Rf_allocVector(type, static_cast<R_xlen_t>(length)); };
@@ -22,7 +22,7 @@ SEXP allocate(SEXPTYPE type, double length) {
   return made;
 }
 
-// rows x components, rows x K, or rows x K x components; pairs keep their two axes. Outer axes come last.
+// Returns rows x components, rows x K, or rows x K x components; pairs keep their two axes. Outer axes come last.
 IntegerVector result_dim(const Output& o, const Sizes& sizes) {
   std::vector<std::int64_t> dim = {kept_rows(o.keep, sizes)};
   if (o.keep == Keep::both) dim = {sizes.i, sizes.j};
@@ -35,10 +35,10 @@ IntegerVector result_dim(const Output& o, const Sizes& sizes) {
   return IntegerVector(dim.begin(), dim.end());
 }
 
-// R's progress, told of a call that has come so far in so many seconds, or NA of both. Was anything shown of it?
+// Tells R the share and the seconds of a call so far, or NA for both. Returns whether R has shown any progress.
 bool progress_polled(double share, double seconds) { return as<bool>(own_function("progress_polled")(share, seconds)); }
 
-// R does not see how much memory of a device its vectors hold.
+// Tells whether R should collect: R does not see how much memory of a device its vectors hold.
 bool time_to_collect(double bytes) {
   static double since = 0;
   since += bytes;
@@ -52,7 +52,7 @@ bool time_to_collect(double bytes) {
 // One output, as an array of R or a list of value and index.
 class OutputBuffer {
  public:
-  // `stays`: shall the n numbers be left on the device that finds them?
+  // `stays`: are the n numbers left on the device that finds them?
   OutputBuffer(const Output& o, const Sizes& sizes, const PointNames& names, double n, bool stays)
       : output_(o), sizes_(sizes), names_(names) {
     const Results results = o.finish.results;
@@ -63,7 +63,7 @@ class OutputBuffer {
     if (results != Results::value) numbers_ = room(numbers_fit() ? INTSXP : REALSXP, numbers_fit());
   }
 
-  // Returns where a back end writes.
+  // Returns the memory to which a back end writes.
   Result result() {
     Result r;
     if (!values_.isNULL() && !(r.values_stay = resident(values_))) r.values = REAL(values_);
@@ -111,7 +111,7 @@ class OutputBuffer {
   const Sizes sizes_;
   const PointNames names_;
   RObject values_;
-  RObject numbers_;  // of rows
+  RObject numbers_;  // row numbers
 };
 
 RHost::RHost(const Given& given, PointNames names)
@@ -119,7 +119,7 @@ RHost::RHost(const Given& given, PointNames names)
 
 RHost::~RHost() { if (shown_) REprintf("\r%*s\r", 78, ""); }
 
-// Looks for the user's interrupt, and has R say how far a long call has come.
+// Checks for the user's interrupt, and has R show the progress of a long call.
 void RHost::poll(double share) {
   poll_interrupt();
   const Clock::time_point now = Clock::now();
@@ -146,7 +146,7 @@ void poll_r(double) {
   progress_polled(NA_REAL, NA_REAL);
 }
 
-// Once a process: what is said of a device holds for every call.
+// Says one message in a process: a message about a device holds for every call.
 void RHost::say(const std::string& message) {
   static bool said = false;
   if (said) return;
@@ -159,7 +159,7 @@ const double* RHost::on_host(int operand) { return numbers_on_host(given_.data[o
 Result RHost::allocate(std::size_t, const Output& output, const Sizes& sizes, bool stays) {
   const double numbers = static_cast<double>(kept_rows(output.keep, sizes)) * output.width * output.places *
                          static_cast<double>(sizes.kept_runs());
-  // For memory of the device that calls have left and nobody uses, a collection of young objects is enough.
+  // To free memory of the device that calls have left unused, a collection of young objects is enough.
   if (stays && time_to_collect(numbers * sizeof(double))) Function("gc")(_["full"] = false);
   buffers_.emplace_back(output, sizes, names_, numbers, stays);
   return buffers_.back().result();

@@ -1,4 +1,4 @@
-// index_add(): a copy of the array, its numbers and those of the source where they lie, and the index.
+// index_add(): copies the array, and finds its numbers, the source's numbers and the index.
 #include <cmath>
 
 #include "r_arrays.hpp"
@@ -6,7 +6,7 @@
 namespace kernweave {
 namespace {
 
-// Item `at`, from 1, of an index is none of the slices; 0: all are.
+// Refuses item `at`, counted from 1, of an index, as it is not the number of a slice; 0: all items are.
 void check_index(Index at, SEXP index, Index extent) {
   if (at == 0) return;
   const double wrong = number_at(index, at - 1);
@@ -18,9 +18,9 @@ void check_index(Index at, SEXP index, Index extent) {
 
 }  // namespace
 
-// `extents` are those of `x` before, along and after the indexed dimension, `steps` the source's. `type` is that of the
-// result, to which both are brought. An array that nobody else has (`own`) is written to where it is. `plan_alone`: the
-// plan is all that is known of the index.
+// `extents` are the extents of `x` before, along and after the indexed dimension, `steps` the steps of the source.
+// `type` is the type of the result; array and source are converted to it. An array without another owner (`own`) is
+// written in place. `plan_alone`: the index is known by its plan alone.
 // [[Rcpp::export(rng = false)]]
 SEXP r_index_add(SEXP x, bool own, std::string type, SEXP index, SEXP source, NumericVector extents,
                  NumericVector steps, double alpha, std::string op, bool include, bool reproducible, SEXP plan,

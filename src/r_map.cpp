@@ -10,10 +10,10 @@ namespace {
 
 using CheckedAt = std::chrono::steady_clock;
 
-// Behind the external pointer in data1. What was loaded is looked for when its numbers are: a workspace loads where one
-// file is missing. Data2: the numbers of somebody who may write, where the system has no memory for that; else NULL.
+// Data behind the external pointer in data1. A loaded vector's file is looked for when its numbers are needed: a
+// workspace loads without it. Data2: numbers for code that may write, if the system has no memory for them; else NULL.
 struct Mapped {
-  std::string path, host;  // host: where it was mapped
+  std::string path, host;  // host: the host on which it was mapped
   std::int64_t offset = 0;
   R_xlen_t length = 0;
   FileStamp stamp;
@@ -42,14 +42,14 @@ std::string path_from_r(SEXP path) { return Rf_translateChar(path); }
 SEXP path_to_r(const std::string& path) { return Rf_mkChar(path.c_str()); }
 #endif
 
-// --- what a file must be --------------------------------------------------------------------------------------------
+// --- the checks of a file -------------------------------------------------------------------------------------------
 
-// Another host has its own numbers of files, and copies that keep their time keep whole seconds.
+// Another host numbers its files anew, and copies of a file that keep its time keep whole seconds only.
 bool is_same(const FileStamp& now, const Mapped& m, const std::string& host) {
   return host == m.host ? now == m.stamp : now.bytes == m.stamp.bytes && now.seconds == m.stamp.seconds;
 }
 
-// The file is what it was, and mapped.
+// Checks that the file is unchanged, and maps it.
 void check_file(Mapped* m) {
   m->checked = {};
   const std::string host = this_host();
@@ -70,7 +70,7 @@ void check_file(Mapped* m) {
   if (!opened.yes) fail(Fault::file_changed, file, " cannot be mapped on ", host, ": ", opened.why);
 }
 
-// R calls in by the functions below and knows no exceptions: see r_resident.cpp.
+// R calls the functions below, and cannot handle exceptions: see r_resident.cpp.
 Signal checked(SEXP x) {
   try {
     check_file(&mapped(x));
@@ -82,7 +82,7 @@ Signal checked(SEXP x) {
   return {};
 }
 
-// `often`: for single numbers, of which R takes many in a row, a file is looked at a thousand times a second at most.
+// `often`: R takes single numbers many in a row, so a file is then checked a thousand times a second at most.
 const double* numbers(SEXP x, bool often = false) {
   const Mapped& m = mapped(x);
   const bool late = !often || !m.file.data() || CheckedAt::now() - m.checked > std::chrono::milliseconds(1);
@@ -103,8 +103,8 @@ SEXP mapped_copy(SEXP x, Rboolean) {
   return copy;
 }
 
-// R never writes here, since a mapped vector counts as shared. Code that asks for the right to write, and most often
-// only reads, gets memory in which writing harms nobody.
+// R never writes here, since a mapped vector counts as shared. Code that asks for writable memory, but most often only
+// reads, gets memory in which writing does no harm.
 void* mapped_pointer(SEXP x, Rboolean writes) {
   const double* const here = numbers(x);
   if (!writes) return const_cast<double*>(here);
@@ -127,7 +127,7 @@ SEXP make_mapped(std::unique_ptr<Mapped> m) {
   return made;
 }
 
-// Path and host; place and stamp. A file's number has more bits than a double: it goes as two.
+// Saves path and host, place and stamp. A file's number has more bits than a double, so it is saved as two.
 SEXP mapped_state(SEXP x) {
   const Mapped& m = mapped(x);
   const SEXP state = PROTECT(Rf_allocVector(VECSXP, 2)), words = Rf_allocVector(STRSXP, 2);
@@ -144,7 +144,7 @@ SEXP mapped_state(SEXP x) {
   return state;
 }
 
-// Saved data may be damaged: lengths that are none are not believed.
+// Checks the saved data, which may be damaged: impossible lengths are refused.
 bool is_state(SEXP state) {
   if (TYPEOF(state) != VECSXP || Rf_xlength(state) != 2) return false;
   const SEXP words = VECTOR_ELT(state, 0), figures = VECTOR_ELT(state, 1);
@@ -174,7 +174,7 @@ SEXP mapped_from_state(SEXP, SEXP state) {
 
 // --- rows of a file -------------------------------------------------------------------------------------------------
 
-// All that the file holds from the offset on, or `asked` rows; NaN where nobody asked.
+// Counts the rows that the file holds from the offset on, or checks `asked` rows; NaN if no count is asked for.
 std::int64_t rows_in(const FileStamp& stamp, std::int64_t width, std::int64_t offset, double asked) {
   const std::int64_t left = stamp.bytes - offset, row = 8 * width;
   user_check(left >= 0, Fault::shape, "`offset` is ", offset, " bytes, and the file has ", stamp.bytes);
@@ -205,7 +205,7 @@ void register_mapped_vectors(DllInfo* dll) {
   R_set_altreal_Elt_method(mapped_class, mapped_at);
 }
 
-// A matrix of the numbers of a file. `rows`: NA for all there are.
+// Makes a matrix of the numbers of a file. `rows`: NA for all rows.
 // [[Rcpp::export(rng = false)]]
 SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names) {
   auto m = std::make_unique<Mapped>();
@@ -226,8 +226,8 @@ SEXP r_map(SEXP file, int width, double offset, double rows, SEXP names) {
   return made;
 }
 
-// Tells where the numbers lie: in a mapped "file", on a "device", or in "memory". They are no longer on a device once
-// R's memory could have been written.
+// Returns the place of the numbers: a mapped "file", a "device", or "memory". They are no longer on a device once R's
+// memory could have been written.
 // [[Rcpp::export(rng = false)]]
 std::string r_home(SEXP x) {
   if (ALTREP(x) && R_altrep_inherits(x, mapped_class)) return "file";
@@ -235,7 +235,7 @@ std::string r_home(SEXP x) {
   return kept && !kept->copies.empty() ? "device" : "memory";
 }
 
-// A file that is being written, as `part` until it is finished.
+// Begins a file, which has the name `part` until it is finished.
 // [[Rcpp::export(rng = false)]]
 SEXP r_new_file(SEXP part, SEXP path, double bytes) {
   user_check(bytes < 0x1p62, Fault::disk, "a file of ", bytes, " bytes cannot be written");
@@ -244,7 +244,7 @@ SEXP r_new_file(SEXP part, SEXP path, double bytes) {
   return pointer_behind(std::move(file), kFileTag);
 }
 
-// Some rows of a file of n rows, from row `first`, counted from 1.
+// Writes some rows of a file of n rows, from row `first`, counted from 1.
 // [[Rcpp::export(rng = false)]]
 void r_write_rows(SEXP file, SEXP values, double first, double n) {
   NewFile& written = new_file_behind(file);
@@ -256,14 +256,14 @@ void r_write_rows(SEXP file, SEXP values, double first, double n) {
     written.write(from + c * rows, 8 * rows, 8 * (c * static_cast<std::int64_t>(n) + before));
 }
 
-// A file that is whole gets its name; else the end of writing, and what has no name yet is removed.
+// Gives a finished file its name; else ends the writing, and removes the unfinished file.
 // [[Rcpp::export(rng = false)]]
 void r_end_file(SEXP file, bool whole) {
   if (whole) new_file_behind(file).finish();
   else forget<NewFile>(file);
 }
 
-// A sum of the bytes of numbers, by which a job knows its data again: as 16 digits.
+// Computes a sum of the bytes of numbers, as 16 digits, by which a job recognises its data.
 // [[Rcpp::export(rng = false)]]
 std::string r_sum_of_bytes(SEXP numbers) {
   const double* const at = numbers_on_host(numbers);
@@ -272,7 +272,7 @@ std::string r_sum_of_bytes(SEXP numbers) {
     std::uint64_t word;
     std::memcpy(&word, at + k, sizeof word);
     sum = (sum ^ word) * 0x100000001b3;
-    sum ^= sum >> 29;  // high bits of a number reach the low ones of the sum
+    sum ^= sum >> 29;  // high bits of a number reach the low bits of the sum
   }
   char text[17];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));

@@ -1,4 +1,4 @@
-// Verbs that move items, vectors of plain bytes, or the places of what moves; and slices.
+// Verbs that move items of plain vectors, or return the places of the items instead; and slices.
 #include "arrays/dcov.hpp"
 #include "arrays/slices.hpp"
 #include "r_arrays.hpp"
@@ -6,17 +6,17 @@
 namespace kernweave {
 namespace {
 
-// The type of what moves out of `x`, or of places there.
+// Returns the type of the items that move out of `x`, or of their places.
 SEXPTYPE type_of(SEXP x, bool places) {
   return !places ? static_cast<SEXPTYPE>(TYPEOF(x)) : Rf_xlength(x) <= kMostInt ? INTSXP : REALSXP;
 }
 
-// Works where plain items lie: places are the CPU's.
+// Works where the items lie; places are computed on the CPU.
 SEXP moved(SEXP x, bool places, int threads, const std::function<void(Call&)>& work) {
   return carried_out(places ? std::vector<SEXP>() : std::vector<SEXP>{x}, threads, work);
 }
 
-// Places from 1 to `most` in their order, each once.
+// Returns places from 1 to `most` in ascending order, each once.
 RObject rising(SEXP at, Index most, int threads) {
   if (first_unsorted(at, true, threads) == 0) return at;
   return carried_out({at}, threads, [&](Call& here) { here.verbs().rising(here.column(at), most, here); });
@@ -24,7 +24,7 @@ RObject rising(SEXP at, Index most, int threads) {
 
 }  // namespace
 
-// The items of `x` but those at some places from 1, or with `places` the places of the others.
+// Removes the items of `x` at some places, from 1; with `places`, returns the places of the items that stay.
 // [[Rcpp::export(rng = false)]]
 SEXP r_remove(SEXP x, SEXP at, bool places, int threads) {
   const RObject gone = rising(at, Rf_xlength(x), threads);
@@ -34,7 +34,7 @@ SEXP r_remove(SEXP x, SEXP at, bool places, int threads) {
   });
 }
 
-// Values come after some items. With `places`, they are their numbers, behind those of the items.
+// Inserts values after some items. With `places`, returns numbers instead; numbers of values follow those of items.
 // [[Rcpp::export(rng = false)]]
 SEXP r_insert(SEXP x, SEXP values, SEXP after, bool places, int threads) {
   RObject fresh = values, at = after;
@@ -51,7 +51,7 @@ SEXP r_insert(SEXP x, SEXP values, SEXP after, bool places, int threads) {
   });
 }
 
-// Each item as often as offsets tell, `total` times in all.
+// Repeats each item as often as offsets tell, `total` times in all.
 // [[Rcpp::export(rng = false)]]
 SEXP r_expand(SEXP x, SEXP offsets, double total, bool places, int threads) {
   const auto n = static_cast<Index>(total);
@@ -72,9 +72,9 @@ SEXP r_walk(SEXP offsets, double total, int threads) {
   });
 }
 
-// Into a copy of `into`, or where that is NULL into a vector of as many items as there are to move, `total`. With
-// `places`, `x` tells how many items there are, and what is made are the places they come from. `made`: nobody has
-// given `into`, so that it lies nowhere in particular.
+// Moves items into a copy of `into` or, if `into` is NULL, into a vector of `total` items. With `places`, `x` tells how
+// many items there are, and the result has the places from which they come. `made`: `into` is not the user's, so that
+// it lies nowhere in particular.
 // [[Rcpp::export(rng = false)]]
 SEXP r_move(SEXP x, SEXP from, SEXP to, SEXP offsets, double total, SEXP into, bool made, bool places, int threads) {
   std::vector<SEXP> arrays;
@@ -91,7 +91,7 @@ SEXP r_move(SEXP x, SEXP from, SEXP to, SEXP offsets, double total, SEXP into, b
 
 // --- slices: points and directions as matrices, labellings as raw vectors -------------------------------------------
 
-// `distances`: an array of group by group by direction; `numbers`: of the labellings, a mean over directions.
+// `distances`: an array of group by group by direction; `numbers`: a mean over directions for each labelling.
 // [[Rcpp::export(rng = false)]]
 List r_compare_slices(NumericMatrix points, NumericMatrix directions, IntegerVector groups, NumericVector sizes,
                       List bytes, NumericVector shares, NumericMatrix factor, int threads) {

@@ -44,7 +44,7 @@ OperatorPointer OperatorReader::engine(const List& from) {
                                 known_from_r(from["extent"], from["pairs"]), settings, poll);
 }
 
-// A function of a matrix, and so many rows of what it must return.
+// Makes an operator of a function of a matrix; the function must return dim[0] rows.
 OperatorPointer function_from_r(const List& from) {
   const NumericVector dim = from["dim"];
   const Function apply = from["apply"];
@@ -100,7 +100,7 @@ OperatorPointer OperatorReader::read(const List& from) {
   return solve::kronecker_operator(std::move(read[0]), std::move(read[1]));
 }
 
-// Products side by side, as many of each column, times the column's numbers of rows, added up over columns.
+// Scales the rows of products, `each` for every column of `numbers`, by this column, and adds up over columns.
 Columns added_by_rows(const Columns& products, const Block& numbers, int threads) {
   user_check(numbers.allFinite(), Fault::value, "the numbers of rows that products are multiplied by must be finite");
   const solve::Index each = numbers.cols() ? products.cols() / numbers.cols() : 0;
@@ -112,7 +112,7 @@ Columns added_by_rows(const Columns& products, const Block& numbers, int threads
   return sums;
 }
 
-// The numbers of a matrix on a device, where they may lie already; null: on the host.
+// Returns a matrix's numbers on a device, where they may lie already; if `home` is null, on the host.
 Columns columns_from_r(SEXP matrix, device::Device* home) {
   const View view{nullptr, Rf_nrows(matrix), Rf_ncols(matrix), resident(matrix)};
   if (home && view.kept && has_copy(view, *home))
@@ -126,7 +126,7 @@ solve::EntriesPlan entries_plan(const List& from) {
           as<int>(from["columns"])};
 }
 
-// A sparse matrix by rows: where the row of each begins, from 0, and the columns and values of all.
+// Reads a sparse matrix by rows: the start of each row, from 0, and all columns and values.
 solve::SparseRows sparse_rows_from_r(const List& from) {
   const IntegerVector starts = from["starts"], columns = from["columns"];
   const NumericVector values = from["values"];
@@ -152,20 +152,20 @@ RObject columns_to_r(Columns columns) {
   if (!columns.device()) return wrap(columns.block());
   const RObject made = resident_vector(REALSXP, columns.size());
   make_matrix(made, columns.rows(), columns.cols());
-  const int number = columns.device()->number();  // asked first: what is given away has no device any more
+  const int number = columns.device()->number();  // asked first, since the device is unknown after given_away()
   resident(made)->range = columns.kept()->range;
   resident(made)->copies[number] = columns.given_away();
   return made;
 }
 
-// Begins to compile what products will need, where they are a GPU's.
+// Begins to compile the kernels that products need, if a GPU computes them.
 // [[Rcpp::export(rng = false)]]
 void r_expect_products(ROperator matrix) {
   if (device::Device* const home = matrix.op->home()) home->expect(solve::column_kernels());
 }
 
-// The product of an operator with a matrix. With `stay` it is left on the device that the operator is at home on; with
-// `by`, numbers of rows for each column, it is the sum over columns of products times these.
+// Returns the product of an operator with a matrix. With `stay` it is left on the operator's device; with `by`, numbers
+// of rows for each column, it is the sum over columns of products times these numbers.
 // [[Rcpp::export(rng = false)]]
 RObject r_operator_product(List description, SEXP x, bool stay = false, SEXP by = R_NilValue) {
   const auto product = [&]() -> RObject {
@@ -207,9 +207,9 @@ RPreconditioner::RPreconditioner(SEXP pointer) {
   object->bind(thin_from_r(description));
 }
 
-// Puts a preconditioner behind a pointer, a new one or one that was saved and loaded: low rank and a diagonal where
-// there is a `shift`, else landmarks and neighbours, with grouped effects where there are some. Its description goes
-// with the pointer, but into no file.
+// Puts a preconditioner behind a pointer, a new pointer or one that was saved and loaded: low rank and a diagonal if
+// there is a `shift`, else landmarks and neighbours, with grouped effects if there are any. Its description goes with
+// the pointer, but into no file.
 // [[Rcpp::export(rng = false)]]
 SEXP r_preconditioner(List description, SEXP empty = R_NilValue) {
   auto entries = as<solve::Entries>(description["entries"]);
@@ -236,7 +236,7 @@ SEXP r_preconditioner(List description, SEXP empty = R_NilValue) {
   return pointer;
 }
 
-// Gives pages of the heap back that hold nothing, where the C library can.
+// Returns unused pages of the heap to the system, if the C library can.
 // [[Rcpp::export(rng = false)]]
 void r_trim_heap() {
 #ifdef __GLIBC__
@@ -244,12 +244,12 @@ void r_trim_heap() {
 #endif
 }
 
-// Gives the memory back of one that hardly will be asked again: then it is made anew, as one that was saved.
+// Frees a preconditioner that is unlikely to be used again; if it is, it is made anew, like one that was saved.
 // [[Rcpp::export(rng = false)]]
 void r_empty_preconditioner(SEXP pointer) { forget<solve::Preconditioner>(pointer); }
 
-// The first m of the points in each column that come before it, column k being point first + k of the order; missing
-// ones last. `place`: the points' numbers where some are left out, which have 0.
+// Finds the first m points in each column that come before it; column k is point first + k of the order; missing points
+// come last. `place`: the points' numbers if some points are left out, 0 for these.
 // [[Rcpp::export(rng = false)]]
 IntegerMatrix r_first_neighbours(IntegerMatrix at, Rcpp::Nullable<IntegerVector> place, double first, int m) {
   const IntegerVector places = place.isNull() ? IntegerVector() : IntegerVector(place.get());
@@ -268,7 +268,7 @@ IntegerMatrix r_first_neighbours(IntegerMatrix at, Rcpp::Nullable<IntegerVector>
 }
 
 // Finds for each row of `points` the m nearest rows before it: a column of their numbers, missing numbers last. The
-// attribute `along` has the rows as they lie in boxes.
+// attribute `along` lists the rows in the order of boxes.
 // [[Rcpp::export(rng = false)]]
 IntegerMatrix r_nearest_before(NumericMatrix points, int m, int threads) {
   IntegerVector along(points.nrow());
@@ -280,7 +280,7 @@ IntegerMatrix r_nearest_before(NumericMatrix points, int m, int threads) {
   return numbers;
 }
 
-// Row 1 of the means, row 2 of the variances, after data whose numbers (from 1) `near` has in a column for each place.
+// Returns means in row 1, variances in row 2, given data: column k of `near` has their numbers, from 1, for place k.
 // [[Rcpp::export(rng = false)]]
 Block r_conditional_local(solve::Entries entries, List data, List places) {
   const solve::SeenData seen{as<RowIndices>(data["at"]), as<Vector>(data["ridge"]), as<Block>(data["numbers"]),

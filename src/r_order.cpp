@@ -3,8 +3,8 @@
 
 namespace kernweave {
 
-// The order, as numbers from 1, of items or in each segment of a plan, whose items come in its order. Columns are
-// logical, integer or double vectors, or an integer64 of bit64.
+// Finds the order, as numbers from 1, of items, or within each segment of a plan, whose items come in its order.
+// Columns are logical, integer or double vectors, or an integer64 of bit64.
 // [[Rcpp::export(rng = false)]]
 SEXP r_order(List columns, LogicalVector decreasing, SEXP segments, double nearly, int threads) {
   const std::vector<SEXP> keys(columns.begin(), columns.end());
@@ -21,7 +21,7 @@ SEXP r_order(List columns, LogicalVector decreasing, SEXP segments, double nearl
   return carried_out(keys, threads, order, kMostInt * static_cast<Index>(keys.size()));
 }
 
-// Items of a vector of numbers by an order from 1, without attributes but the class of integer64.
+// Takes items of a vector of numbers by an order from 1; the class integer64 is the only attribute that stays.
 // [[Rcpp::export(rng = false)]]
 SEXP r_take(SEXP x, SEXP order) {
   const RObject out = carried_out({x}, 1, [&](Call& here) {
@@ -32,7 +32,7 @@ SEXP r_take(SEXP x, SEXP order) {
   return out;
 }
 
-// A vector of nothing but numbers, sorted.
+// Sorts a vector that has numbers only.
 // [[Rcpp::export(rng = false)]]
 SEXP r_sort(SEXP x, bool decreasing, double nearly, int threads) {
   return carried_out({x}, threads, [&](Call& here) {
@@ -40,15 +40,15 @@ SEXP r_sort(SEXP x, bool decreasing, double nearly, int threads) {
   });
 }
 
-// Groups of equal keys, smallest first and none last: keys, or an item of each group; offsets; the number of the group
-// of each item unless items lie in order; and the order where it is known.
+// Finds groups of equal keys, smallest first and missing last. Returns keys, or an item of each group; offsets; each
+// item's group number, unless items lie in order; and the order if it is known.
 // [[Rcpp::export(rng = false)]]
 SEXP r_group(SEXP by, int threads) {
   return carried_out({by}, threads, [&](Call& here) { here.verbs().groups(here.column(by), here); });
 }
 
-// The numbers of a plan's items, segment after segment, where an array lies that they are to be used with; NULL where
-// items lie so.
+// Returns the numbers of a plan's items, segment after segment, in the place of the array with which they will be used;
+// NULL if items lie in this order.
 // [[Rcpp::export(rng = false)]]
 SEXP r_segment_order(SEXP plan, SEXP like, int threads) {
   return carried_out({like}, threads, [&](Call& here) {

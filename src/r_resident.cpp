@@ -1,4 +1,4 @@
-// An ALTREP class for each type: numbers are fetched once, and forgotten on the device when somebody may write here.
+// An ALTREP class for each type: numbers are fetched once, and the device's copy is dropped when R may write.
 #include "border.hpp"
 
 #include <R_ext/Altrep.h>
@@ -9,7 +9,7 @@
 namespace kernweave {
 namespace {
 
-// Behind the external pointer in data1. Data2 holds the numbers once they are here, else NULL.
+// The data behind the external pointer in data1. Data2 holds the numbers once they are here, else NULL.
 struct Behind {
   Kept kept;
   R_xlen_t length;
@@ -19,7 +19,7 @@ R_altrep_class_t real_class, integer_class, logical_class;
 
 Behind& behind(SEXP x) { return *static_cast<Behind*>(R_ExternalPtrAddr(R_altrep_data1(x))); }
 
-// R calls in here and knows no exceptions: what fails leaves by signal_now(), with nothing left to destroy.
+// R calls this, and cannot handle exceptions: failures leave by signal_now(), when nothing is left to destroy.
 void fetch_into(SEXP x, void* to) {
   Signal signal;
   try {
@@ -44,7 +44,7 @@ SEXP on_host(SEXP x) {
 
 R_xlen_t length_of(SEXP x) { return behind(x).length; }
 
-// Whoever may write gets numbers that nobody else has.
+// Code that may write gets numbers that are not shared.
 void* pointer_to(SEXP x, Rboolean writable) {
   SEXP host = on_host(x);
   if (!writable) return numbers_of(host);

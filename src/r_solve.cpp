@@ -1,4 +1,4 @@
-// Doors to what solves: landmarks, preconditioners, systems, eigenpairs, quadratic forms, log-determinants.
+// Doors to solvers: landmarks, preconditioners, systems, eigenpairs, quadratic forms, log-determinants.
 #include "r_solve.hpp"
 
 #include <list>
@@ -11,7 +11,7 @@
 namespace kernweave {
 namespace {
 
-// The smallest eigenvalue of what was iterated with, as the iteration saw it; infinite where it took no step.
+// Returns the smallest eigenvalue of the iterated matrix, as the iteration saw it; infinite if there was no step.
 double smallest_ritz_value(const solve::Solution& solution) {
   double smallest = R_PosInf;
   for (const solve::Coefficients& numbers : solution.coefficients)
@@ -29,8 +29,8 @@ List solution_to_r(const solve::Solution& solution) {
 }
 
 // Residuals of solutions that derivatives read. Matern kernels of 3000 points in two and three dimensions, 10 probes:
-// the derivative in the scale is off by 0.01 to 0.3 of its standard error, and by 0.03 to 0.3 where what solutions
-// leave is added.
+// the error of the derivative in the scale is 0.01 to 0.3 of its standard error, and 0.03 to 0.3 if the residual of
+// solutions is added.
 constexpr double kResidualOfVectors = 0.01, kResidualOfCorrected = 0.03;
 
 }  // namespace
@@ -41,7 +41,7 @@ List r_landmarks(solve::Entries entries, RowIndices among, Vector diagonal, int 
   return listed({"chosen", "residual"}, found.chosen, found.residual);
 }
 
-// F of F F', from the landmarks of all points; `residual` is what they leave of the trace.
+// Returns F of F F', from landmarks among all points; `residual` is the rest of the trace.
 // [[Rcpp::export(rng = false)]]
 List r_landmark_factor(solve::Entries entries, Vector diagonal, int most, double tolerance, std::uint64_t seed) {
   const RowIndices places = solve::all_places(diagonal.size());
@@ -54,14 +54,14 @@ List r_landmark_factor(solve::Entries entries, Vector diagonal, int most, double
                 found.lowest, asymmetry);
 }
 
-// F of F F', from products with random columns.
+// Returns F of F F', from products with random columns.
 // [[Rcpp::export(rng = false)]]
 List r_sketched_factor(ROperator matrix, int most, double tolerance, double trace, std::uint64_t seed) {
   const auto found = solve::sketched(matrix.get(), {most, tolerance}, trace, seed, poll_r);
   return listed({"factor", "residual"}, found.factor, found.residual);
 }
 
-// The inverse of a preconditioner times a matrix.
+// Multiplies a matrix by the inverse of a preconditioner.
 // [[Rcpp::export(rng = false)]]
 Block r_precondition(RPreconditioner p, Block x) {
   Columns y;
@@ -69,7 +69,7 @@ Block r_precondition(RPreconditioner p, Block x) {
   return y.block();
 }
 
-// `start` of no columns: from zero. `together`: one space for all columns.
+// A `start` of no columns is zero. `together`: one space for all columns.
 // [[Rcpp::export(rng = false)]]
 List r_conjugate_gradients(ROperator matrix, RPreconditioner p, Block b, Block start, double tol, int most,
                            bool together) {
@@ -81,7 +81,7 @@ List r_conjugate_gradients(ROperator matrix, RPreconditioner p, Block b, Block s
   return out;
 }
 
-// Uniform random numbers of our own generator.
+// Returns uniform random numbers of our own generator.
 // [[Rcpp::export(rng = false)]]
 NumericVector r_uniforms(double n, std::uint64_t seed) {
   NumericVector out(static_cast<R_xlen_t>(n));
@@ -96,14 +96,14 @@ List r_minimal_residual(ROperator matrix, Block b, double tol, int most) {
   return solution_to_r(solve::minimal_residual(matrix.get(), b, matrix.limits(tol, most), poll_r));
 }
 
-// `ridge` of no numbers: none. `start` of no columns: from zero.
+// A `ridge` of no numbers is no ridge. A `start` of no columns is zero.
 // [[Rcpp::export(rng = false)]]
 List r_least_squares(ROperator matrix, ROperator transposed, Vector ridge, Block b, Block start, double tol, int most) {
   return solution_to_r(
       solve::least_squares(matrix.get(), transposed.get(), ridge, b, start, matrix.limits(tol, most), poll_r));
 }
 
-// `start` of no columns: a random block.
+// A `start` of no columns is a random block.
 // [[Rcpp::export(rng = false)]]
 List r_largest_eigenpairs(ROperator matrix, int wanted, int block, double tol, double rounding, int most,
                           solve::Index basis, std::uint64_t seed, Block start) {
@@ -113,7 +113,7 @@ List r_largest_eigenpairs(ROperator matrix, int wanted, int block, double tol, d
                 found.passes, found.converged);
 }
 
-// y of y y' = A in the mean where x x' is 1 in the mean: G'^-1 (G'AG)^1/2 x, `together` columns at once.
+// Returns y = G'^-1 (G'AG)^1/2 x, `together` columns at once: y y' has mean A if x x' has mean 1.
 // [[Rcpp::export(rng = false)]]
 List r_square_root(ROperator matrix, RPreconditioner p, Block x, double tol, int most, int together) {
   const auto split = p ? solve::split_operator(matrix.get(), p.get()) : nullptr;
@@ -125,7 +125,7 @@ List r_square_root(ROperator matrix, RPreconditioner p, Block x, double tol, int
                 found.converged);
 }
 
-// b'A^-1 b of each column; a number of `whole` is what it will be taken from, or 0. `quick`: or NULL.
+// Computes b'A^-1 b for each column; `whole`: the number from which it will be subtracted, or 0. `quick` may be NULL.
 // [[Rcpp::export(rng = false)]]
 List r_inverse_forms(ROperator matrix, ROperator quick, RPreconditioner p, Block b, Vector whole, double smallest,
                      double tol, int most) {
@@ -153,7 +153,7 @@ List r_spectral_rules(ROperator matrix, Block b, double ridge, double tol, int m
 
 // Returns for each probe, from number `first` on: w' log(G'AG) w / w'w, its bracket, w'G'AGw / w'w, and the number of
 // steps. With `vectors`, for derivatives: u = G x and v = G w, where x is nearly (G'AG)^-1 w. If the diagonal of G'AG
-// is 1, the residual of x is added to x: a step of Richardson's iteration, for nothing, and a fifth of the error.
+// is 1, the residual of x is added to x: this step of Richardson's iteration is free, and leaves a fifth of the error.
 // [[Rcpp::export(rng = false)]]
 List r_log_forms(ROperator matrix, RPreconditioner p, int first, int probes, std::uint64_t seed, double tol, int most,
                  bool vectors) {
@@ -216,7 +216,7 @@ List r_weighted_pairs(RPreconditioner p, solve::Index from, solve::Index count) 
   return listed({"rows", "columns", "weights"}, rows, columns, weights);
 }
 
-// Sums of the entries of matrices over all pairs of neighbours, weighed so: pairs of some points at a time.
+// Returns weighted sums of the entries of matrices over all pairs of neighbours, for some points at a time.
 // [[Rcpp::export(rng = false)]]
 NumericVector r_sums_of_pairs(RPreconditioner p, List matrices) {
   const auto points = static_cast<solve::Index>(Rf_xlength(p.description["order"]));
@@ -224,7 +224,7 @@ NumericVector r_sums_of_pairs(RPreconditioner p, List matrices) {
   std::list<solve::Entries> entries;
   for (const RObject matrix : matrices) entries.push_back(as<solve::Entries>(matrix));
   NumericVector sums(matrices.size());
-  const solve::Index pairs_at_once = (p->home() ? 16384 : 2048) * 496;  // so many points of 30 neighbours
+  const solve::Index pairs_at_once = (p->home() ? 16384 : 2048) * 496;  // pairs of that many points with 30 neighbours
   const solve::Index at_once = std::max<solve::Index>(1, pairs_at_once / ((slots + 1) * (slots + 2) / 2));
   for (solve::Index from = 0; from < points; from += at_once) {
     poll_r(0.0);
@@ -247,7 +247,7 @@ List r_low_rank_weights(RPreconditioner p, Block v) {
   return listed({"own", "cross", "diagonal"}, found.own, found.cross, found.diagonal);
 }
 
-// The trace of the inverse of a preconditioner of low rank.
+// Returns the trace of the inverse of a preconditioner of low rank.
 // [[Rcpp::export(rng = false)]]
 double r_low_rank_inverse_trace(RPreconditioner p) {
   auto entries = as<solve::Entries>(p.description["entries"]);

@@ -1,4 +1,4 @@
-// Arguments and results of doors to solvers: operators, blocks of columns, entries, preconditioners.
+// Arguments and results of the doors to solvers: operators, blocks of columns, entries, preconditioners.
 #pragma once
 #include "r_call.hpp"
 #include "solve/conjugate_gradients.hpp"
@@ -9,7 +9,7 @@ namespace kernweave {
 
 using solve::Block, solve::Columns, solve::RowIndices, solve::Vector;
 
-// An operator as an argument of a door, null for R's NULL; the most threads of its lazy tensors.
+// An operator as an argument of a door, null for R's NULL, with the most threads of its lazy tensors.
 struct ROperator {
   solve::OperatorPointer op{};
   int threads = 1;
@@ -18,11 +18,11 @@ struct ROperator {
   solve::Limits limits(double tol, int most) const { return {tol, most, threads}; }
 };
 
-// Makes the operator of a description: nested lists of (kind, ...), plain data but for the plans of lazy tensors. The
+// Makes the operator of a description: nested lists of (kind, ...), plain data except the plans of lazy tensors. The
 // data of the description must outlive the operator.
 ROperator operator_from_r(const List& description, const Poll& poll);
 
-// A matrix whose numbers stay where they are, be it on a device.
+// Makes a matrix of R whose numbers stay in place, also on a device.
 RObject columns_to_r(Columns columns);
 
 RowIndices landmarks_from_r(const List& description);
@@ -30,7 +30,7 @@ solve::ConditioningSets neighbours_from_r(const List& description);
 
 List description_behind(SEXP preconditioner);
 
-// A preconditioner ready for a call: its products read the data as they lie now. Null for R's NULL.
+// A preconditioner ready for a call: its products read the present data. Null for R's NULL.
 struct RPreconditioner {
   RPreconditioner(SEXP pointer);
 

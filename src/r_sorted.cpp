@@ -3,7 +3,7 @@
 
 namespace kernweave {
 
-// The place, from 1, of the first item that is less than the one before it; 0 where there is none.
+// Returns the place, from 1, of the first item that is less than the item before it; 0 if there is none.
 // [[Rcpp::export(rng = false)]]
 double r_first_unsorted(SEXP x, int threads) {
   if (TYPEOF(x) == INTSXP && INTEGER_IS_SORTED(x) == SORTED_INCR) return 0;
@@ -29,7 +29,7 @@ SEXP r_merge(SEXP x, SEXP y, bool rows, int threads) {
   });
 }
 
-// Counts the items of the haystack before each needle. `sorted`: the needles are, and one way through both is taken.
+// Counts the items of the haystack before each needle. `sorted`: the needles are sorted: one way through both lists.
 // [[Rcpp::export(rng = false)]]
 SEXP r_search(SEXP needles, SEXP haystack, bool equal_too, bool sorted, int threads) {
   return carried_out({needles, haystack}, threads, [&](Call& here) {
@@ -61,7 +61,7 @@ SEXP r_set(SEXP x, SEXP y, int op, bool multiset, int threads) {
   });
 }
 
-// Joins two tables by columns list(x, y), of one type each.
+// Joins two tables by columns list(x, y), both of one type.
 // [[Rcpp::export(rng = false)]]
 SEXP r_join(List columns, bool keep_x, bool keep_y, bool missing_match, double most_mb, int threads) {
   std::vector<SEXP> keys;

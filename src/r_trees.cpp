@@ -1,4 +1,4 @@
-// Trees of points for R: spanning trees, hierarchies as hclust() has them, clusters of a density.
+// Trees of points for R: spanning trees, hierarchies in hclust()'s form, clusters of a density.
 #include "r_call.hpp"
 #include "base/threads.hpp"
 #include "trees/trees.hpp"
@@ -20,7 +20,7 @@ NumericVector distances(const std::vector<Edge>& edges) {
   return out;
 }
 
-// A hierarchy as the fields of hclust().
+// Returns a hierarchy as the fields of hclust().
 List hierarchy(std::vector<Edge> edges) {
   const NumericVector height = distances(edges);
   trees::Merges merges = trees::merges_of(edges);
@@ -47,8 +47,8 @@ List r_spanning_tree(NumericMatrix points, NumericVector core, int metric, int t
                       Rcpp::_["distance"] = distances(edges));
 }
 
-// Returns single linkage as the fields of hclust(). With `neighbours`, of which each point has a row, the core of a
-// point is its largest distance from them, and is returned, too.
+// Returns single linkage as the fields of hclust(). With `neighbours`, which has a row for each point, the core of a
+// point is its largest distance to its neighbours, and is returned, too.
 // [[Rcpp::export(rng = false)]]
 List r_single_linkage(NumericMatrix points, IntegerMatrix neighbours, int metric, int threads) {
   Coordinates<double> axes = axes_of(points);
@@ -66,7 +66,7 @@ List r_ward(NumericMatrix points, NumericVector sizes, int threads) {
   return hierarchy(trees::ward(axes_of(points), {sizes.begin(), sizes.end()}, allowed_threads(threads), poll_r));
 }
 
-// Returns the cluster of each point after so many merges.
+// Returns the cluster of each point after `merges` merges.
 // [[Rcpp::export(rng = false)]]
 IntegerVector r_cut(IntegerMatrix merge, int merges) {
   return wrap(trees::cut(merge.begin(), second_of(merge), merge.nrow() + 1, merges));

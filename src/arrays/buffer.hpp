@@ -1,5 +1,5 @@
-// Memory that nobody has set: pages are taken where they are written to, large ones where the system has them, since a
-// pass over fresh memory takes half of its time for small ones.
+// Uninitialised memory: pages are taken when they are written to, and are large if the system has large pages, since a
+// pass over fresh memory spends half of its time on small ones.
 #pragma once
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace kernweave::arrays {
 
 constexpr std::size_t kLargePage = std::size_t{1} << 21;
 
-// Asks for large pages where fresh memory will be written to.
+// Asks for large pages in fresh memory that will be written to.
 inline void want_large_pages(void* memory, std::size_t bytes) {
 #if defined(__linux__)
   constexpr std::uintptr_t kPage = 4096;

@@ -1,6 +1,6 @@
-// The product of two distances is that of differences where x and y rise together, else its negative. A sum over
-// rising pairs follows from four sums over the rows before one in the order of x whose y is not greater; a tree of sums
-// by rank (Fenwick, 1994) has these.
+// Sums of products of distances. The product of two distances is the product of differences if x and y rise together,
+// else its negative. A sum over rising pairs follows from four sums over the rows that come before a row in the order
+// of x and have no greater y; a tree of sums by rank (Fenwick, 1994) has these sums.
 #include "arrays/dcov.hpp"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace kernweave::arrays {
 namespace {
 
-// A sum with what rounding takes from it.
+// A sum with its rounding error.
 struct TwoDoubles {
   double high = 0, low = 0;
 
@@ -46,8 +46,8 @@ TwoDoubles times(double a, const TwoDoubles& b) {
   return product;
 }
 
-// A variable: its rows in the order of their values, the rank of each, and the sums of its matrix. `ahead`: of a row's
-// sum less the mean of rows.
+// A variable: its rows in the order of their values, the rank of each row, and the row sums of its distance matrix.
+// `ahead`: a row sum less the mean row sum.
 struct SortedLine {
   SortedLine(const double* values, Index rows, double* sums, const Workers& workers)
       : values(values), rows(rows), order(rows), rank(rows), ahead(rows) {
@@ -84,7 +84,7 @@ struct SortedLine {
   TwoDoubles total, all;
 };
 
-// The sums over rows that a node of the tree has.
+// The sums over the rows of a node of the tree.
 struct RankSums {
   double count = 0;
   TwoDoubles x, y, product;
@@ -97,14 +97,14 @@ struct RankSums {
   }
 };
 
-// The sum over all pairs, each once, of differences of x times those of y.
+// Returns the sum over all pairs, each counted once, of (difference of x) * (difference of y).
 TwoDoubles products_of_all(const TwoDoubles& products, const SortedLine& x, const SortedLine& y) {
   TwoDoubles sum = times(static_cast<double>(x.rows), products);
   sum.add_product(x.total, y.total, -1);
   return sum;
 }
 
-// A sum of products of distances, less what centring takes: in units of the rows' square no number is divided before.
+// Centres a sum of products of distances. All terms are multiplied by n^2, and the total is divided by n^2.
 double centred(const SortedLine& x, const SortedLine& y, const TwoDoubles& sum, const TwoDoubles& ahead) {
   const double n = static_cast<double>(x.rows);
   TwoDoubles all = times(n * n, sum);
@@ -113,7 +113,7 @@ double centred(const SortedLine& x, const SortedLine& y, const TwoDoubles& sum, 
   return all.value() / (n * n);
 }
 
-// The centred sum of x and of y in another order; `raw` is the sum as it is.
+// Returns the centred sum of x and of y in another order; `raw` is the sum without centring.
 template <class RowOf>
 double joint_sum(const SortedLine& x, const SortedLine& y, RankSums* tree, RowOf row_of, double* raw) {
   const Index n = x.rows;

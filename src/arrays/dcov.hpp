@@ -1,5 +1,5 @@
-// Sums over all pairs of rows of the distances of two variables, |x_i - x_j| |y_i - y_j|, by sorting: no pair is looked
-// at. Sums are kept in two doubles each, since statistics are small differences of them.
+// Sums over all pairs of rows of the distances of two variables, |x_i - x_j| |y_i - y_j|, by sorting instead of a loop
+// over pairs. Sums are kept in two doubles each, since statistics are small differences of them.
 #pragma once
 #include "arrays/pieces.hpp"
 
@@ -14,8 +14,8 @@ struct TwoLines {
   Workers workers;
 };
 
-// Three numbers each: of x and y, of x and itself, of y and itself. `centred`: the sums of matrices of distances whose
-// rows and columns are made to add up to 0.
+// Three sums each: of x and y, of x and x, of y and y. `centred`: the sums of centred distance matrices, whose rows and
+// columns add up to 0.
 struct DistanceSums {
   double raw[3], centred[3];
 };

@@ -1,4 +1,4 @@
-// Groups by counting: blocks of items, one or a few for each thread, have a table of all keys each. Keys that take too
+// Groups by counting: each block of items, one or a few for each thread, has a table of all keys. Keys that need too
 // large a table are sorted.
 #include <functional>
 #include "arrays/host_verbs.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kMissing = std::numeric_limits<int>::min();
 
-// No more blocks than threads, nor so many that their tables would be larger than the items. Results do not depend on
-// how many there are.
+// Returns the number of blocks: no more than threads, and not so many that their tables are larger than the items.
+// Results do not depend on this number.
 Index blocks_of(Index n, Index keys, const Workers& workers) {
   return std::max<Index>(1, std::min<Index>(workers.threads, n / std::max<Index>(1, keys)));
 }
@@ -22,7 +22,7 @@ void each_block(const Workers& workers, Index blocks, Index n, Work work) {
   });
 }
 
-// The range of keys. `missing`: a key stands for none.
+// The range of keys. `missing`: some key is missing.
 struct KeyRange {
   int least = 0, most = -1;
   bool missing = false, ascending = true;
@@ -55,7 +55,7 @@ KeyRange range_of(const int* keys, Index n, const Workers& workers) {
   return all;
 }
 
-// Counts the items that have each key of a range, and behind them those that have none.
+// Counts the items of each key of a range and, as the last count, the items whose key is missing.
 std::vector<Index> count_keys(const int* keys, Index n, const KeyRange& range, const Workers& workers) {
   const Index wide = static_cast<Index>(range.most) - range.least + 2, blocks = blocks_of(n, wide, workers);
   std::vector<std::vector<Index>> tables(static_cast<std::size_t>(blocks));
@@ -70,7 +70,7 @@ std::vector<Index> count_keys(const int* keys, Index n, const KeyRange& range, c
   return tables[0];
 }
 
-// Writes codes of keys, from 1: code_of[key - range.least]; the last code is that of a key that stands for none.
+// Writes codes of keys, from 1: code_of[key - range.least]; the last code is the code of a missing key.
 void write_codes(const int* keys, Index n, const KeyRange& range, const std::vector<int>& code_of,
                  const Workers& workers, int* codes) {
   each_piece(workers, n, [&](Index, Index first, Index last) {
@@ -81,9 +81,9 @@ void write_codes(const int* keys, Index n, const KeyRange& range, const std::vec
 }
 
 struct Counted {
-  std::vector<int> keys;      // of each group
-  std::vector<Index> counts;  // its items
-  std::vector<int> code_of;   // of each key that there could be
+  std::vector<int> keys;      // the key of each group
+  std::vector<Index> counts;  // the items of each group
+  std::vector<int> code_of;   // the code of each possible key
 };
 
 Counted counted(const std::vector<Index>& counts, const KeyRange& range) {
@@ -105,7 +105,7 @@ void write_counted(const Column& by, const KeyRange& range, const Workers& worke
   with_room(made.numbers("offsets", by.count, n + 1),
             [&](auto to, auto) { write_offsets(groups.counts.data(), n, to, Workers()); });
   if (range.ascending) return;
-  // Codes that the keys are already are not written once more.
+  // If the keys are the codes already, no codes are written.
   if (!range.missing && range.least == 1 && range.most == n) return made.given("codes");
   write_codes(by.integers, by.count, range, groups.code_of, workers,
               made.numbers("codes", n, by.count).integers);
@@ -137,7 +137,7 @@ void write_sorted(const Column& by, const Workers& workers, Results& made) {
 
 }  // namespace
 
-// Counting takes memory for every integer that there could be: those that are too far apart are sorted, as doubles are.
+// Counting takes memory for every integer of the range: if the range is too wide, keys are sorted, as doubles are.
 void HostVerbs::groups(const Column& keys, Results& made) const {
   if (keys.integers) {
     const KeyRange range = range_of(keys.integers, keys.count, workers_);

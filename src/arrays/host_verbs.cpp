@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMissingInt = std::numeric_limits<int>::min();
 
-// work(a, b) with two sorted lists of one type.
+// Calls work(a, b) with two sorted lists of one type.
 template <class Work>
 auto with_lists(const Column& a, const Column& b, Work work) {
   return with_items(a, [&](auto items) {
@@ -105,7 +105,7 @@ void HostVerbs::merge_rows(const Column& a, const Column& b, const Numbers& to) 
 
 namespace {
 
-// NA and NaN are two keys, each as often as an operation keeps it.
+// The end of a set: NA and NaN are two keys, each as often as the operation keeps it.
 template <class Item>
 struct Tail {
   Index na = 0, nan = 0;

@@ -1,4 +1,4 @@
-// The verbs for arrays on the CPU, by the functions of this room.
+// The verbs for arrays on the CPU, by the functions of this folder.
 #pragma once
 #include "arrays/verbs.hpp"
 
@@ -11,7 +11,7 @@ class HostVerbs : public Verbs {
 #define VERB(...) __VA_ARGS__ const override;
 #include "arrays/verbs.def"
 
-  // Numbers of items, those of the first group first, by the number of each item's group.
+  // Writes the numbers of items, group by group, from the number of each item's group.
   void group_order(const int* codes, Index n, const Whole& offsets, const Numbers& order) const;
 
  private:

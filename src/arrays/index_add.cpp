@@ -1,4 +1,4 @@
-// Three ways, chosen by sizes: each part of the slices goes through the items as they come; through the items of one
+// Adds in one of three ways, chosen by sizes: each part of the slices takes the items as they come, or the items of one
 // number after the other; or blocks of items have a copy of the array each. The first two add in the order of items.
 #include <atomic>
 #include <memory>
@@ -11,8 +11,8 @@ namespace {
 // Tells whether 32 bits count slices and items. Else there is only one way: items in the order of their numbers.
 bool is_short(const IndexAdd& task, Index items) { return task.shape.extent <= kMostInt && items <= kMostInt; }
 
-// Items are also taken in the order of their numbers where these are whole and few. Their totals need more room than
-// the array has, which is not made for all of it then.
+// Tells whether grouping by numbers serves: if it is the only way, or if the array is whole and items are few. Totals
+// of integers need more room than the array has; grouping makes it for one segment at a time.
 bool serves_grouping(const IndexAdd& task, Index items, bool whole) {
   return !is_short(task, items) || (whole && items < task.shape.extent / 4);
 }
@@ -23,7 +23,7 @@ constexpr Index kMostCopies = 64;
 constexpr Index kLeastBlock = 1 << 13;
 constexpr Index kInCache = 1 << 20;  // numbers of an array that the cache holds
 
-// Blocks of items with a copy of the array each: what copies take, in all, is an eighth of what items take.
+// Counts the blocks of items with a copy of the array each: all copies take at most an eighth of the work of items.
 Index copies_of(const IndexAdd& task, Index items) {
   if (task.shape.slice() >= kThin || task.shape.extent == 0) return 0;
   const Index most = task.reproducible ? kMostCopies : std::min<Index>(kMostCopies, task.workers.threads);
@@ -36,7 +36,7 @@ struct Strip {
   Index width() const { return last - first; }
 };
 
-// Calls work(piece, strip) for every strip of the slices and every piece; `items` is how many a piece has.
+// Calls work(piece, strip) for every strip of the slices and every piece; a piece has `items` items.
 template <class Work>
 void each_strip(const IndexAdd& task, Index width, Index pieces, Index items, Work work) {
   const Shape& shape = task.shape;
@@ -75,7 +75,7 @@ class StripOf {
         source_(on.source + strip.column * steps_.after + strip.first * steps_.before),
         offset_(strip.column * before_ * task.shape.extent + strip.first) {}
 
-  // Returns where the strip of slice `number`, from 1, begins in an array of the shape.
+  // Returns the start of the strip of slice `number`, from 1, in an array of the shape.
   Index at(Index number) const { return offset_ + (number - 1) * before_; }
 
   bool one_wide() const { return width_ == 1; }
@@ -102,8 +102,8 @@ class StripOf {
   const Index offset_;
 };
 
-// Items first .. last - 1 as they come, into states in the shape of the array. The strip is a copy, which no state can
-// be part of.
+// Takes items first .. last - 1 as they come, into states in the shape of the array. The strip is passed by value, so
+// that no state can be part of it.
 template <class Op>
 void take_items(const StripOf<Op> strip, const int* index, Index first, Index last, typename Op::State* states) {
   const auto at = [&](Index k) { return states + strip.at(index[k]); };
@@ -113,8 +113,8 @@ void take_items(const StripOf<Op> strip, const int* index, Index first, Index la
     for (Index k = first; k < last; ++k) strip.take(k, at(k));
 }
 
-// Takes only items whose numbers are from `least` to `most`. They are listed first: a list has no branch that nobody
-// can predict.
+// Takes only items whose numbers are from `least` to `most`. They are listed first, since a list avoids unpredictable
+// branches.
 template <class Op>
 void take_some(const StripOf<Op> strip, const int* index, Index count, Index least, Index most,
                typename Op::State* states) {
@@ -134,8 +134,8 @@ void take_some(const StripOf<Op> strip, const int* index, Index count, Index lea
   }
 }
 
-// Cuts the work where any cut gives the same bits: into strips; and where these are few, into ranges of numbers,
-// if what items take is more than what looking for them takes.
+// Cuts the work where any cut gives the same bits: into strips and, if strips are few, into ranges of numbers, provided
+// that adding the items takes longer than searching them.
 struct DirectCut {
   Index width = 1, ranges = 1;
 
@@ -162,7 +162,7 @@ void add_directly(const IndexAdd& task, const Whole& index, const Operands<Op>& 
   });
 }
 
-// Numbers of the array become states all at once, and numbers again.
+// Turns all numbers of the array into states, adds, and turns states into numbers again.
 template <class Op>
 bool add_beside(const IndexAdd& task, const Whole& index, const Operands<Op>& on) {
   using State = typename Op::State;
@@ -182,7 +182,7 @@ bool add_beside(const IndexAdd& task, const Whole& index, const Operands<Op>& on
   return any_overflow;
 }
 
-// Items in segments of the same number. States are held for one segment at a time. A piece takes the segments that
+// Adds items in segments of equal numbers. States are held for one segment at a time. A piece takes the segments that
 // begin in it.
 template <class Op>
 bool add_grouped(const IndexAdd& task, const Whole& index, const Segments& groups, const Operands<Op>& on) {
@@ -273,7 +273,7 @@ bool add(const IndexAdd& task, const Whole& index, const Segments& groups, const
   return index.count > kMostInt ? add_sorted<double>(task, index, on) : add_sorted<int>(task, index, on);
 }
 
-// Means of the slices with the same number, and with `include` of what the array has there.
+// Computes means of the slices with the same number; with `include`, the array's own slice counts too.
 void add_means(const AddTask& task, const Segments& groups, const Operands<combine::Sum>& on) {
   const Shape& shape = task.how.shape;
   std::vector<Index> counts(static_cast<std::size_t>(shape.extent), 0);
@@ -295,7 +295,7 @@ void add_means(const AddTask& task, const Segments& groups, const Operands<combi
   });
 }
 
-// Refuses a plan with a segment whose items have not all the same number, or none of its own.
+// Refuses a plan in which a segment has items of different numbers, or two segments have the same number.
 void check_plan(const Segments& plan, const Whole& index, Index extent) {
   std::vector<bool> seen(static_cast<std::size_t>(extent), false);
   const auto number = [&](Index k) { return static_cast<std::size_t>(index[plan.order ? plan.order[k] - 1 : k]) - 1; };
@@ -311,8 +311,8 @@ void check_plan(const Segments& plan, const Whole& index, Index extent) {
   }
 }
 
-// Totals of integers are exact. Tells whether one is too large for an int: it is missing then, as what depends on a
-// missing number is.
+// Totals of integers are exact. Tells whether a total is too large for an int: it is missing then, as is any total that
+// depends on a missing number.
 bool add_by(const AddTask& task, const Whole& source, const Numbers& array) {
   Segments groups;
   if (task.plan && serves_grouping(task.how, task.index.count, array.integers)) {
@@ -334,7 +334,7 @@ bool add_by(const AddTask& task, const Whole& source, const Numbers& array) {
 
 }  // namespace
 
-// An index that 32 bits hold is made of integers.
+// An index of doubles that fits 32 bits is converted to integers.
 bool HostVerbs::index_add(const AddTask& task, const Whole& source, const Numbers& array) const {
   if (task.how.shape.slice() == 0) return false;
   AddTask own = task;

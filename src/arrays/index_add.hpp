@@ -1,4 +1,4 @@
-// Slices of a source are put into an array where an index says, those with the same number one after the other:
+// Combines slices of a source with the slices of an array that an index names, equal numbers one after the other:
 //   for s: array[.., index[s], ..] = array[.., index[s], ..] (+) alpha * source[.., s, ..]
 #pragma once
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace kernweave::arrays {
 
 enum class Combine { sum, prod, min, max };
 
-// The array as three extents: of the dimension that is indexed, and of all before and all after it.
+// The array as three extents: before, along and after the dimension that is indexed.
 struct Shape {
   Index before = 1, extent = 0, after = 1;
   KW_FN Index slice() const { return before * after; }
 };
 
-// Numbers of the source from one to the next along each; 0 where one serves all.
+// The steps in the source from one number to the next along each extent; 0 if one number serves all.
 struct Steps {
   Index before = 1, item = 1, after = 1;
 };
@@ -30,11 +30,11 @@ struct IndexAdd {
 };
 
 // --- combine -------------------------------------------------------------------------------------------------------
-// Operations make one of two numbers of an array, on the CPU and on a device. An operation has
-//   term(alpha, value)        what an item brings
-//   combine(state, term)      the state after it
+// Operations combine two numbers, on the CPU and on a device. An operation has
+//   term(alpha, value)        the contribution of an item
+//   combine(state, term)      the state after the term
 //   kNeutral                  the state before any item
-//   open(value), close(state, &overflow)   between numbers of the array and states
+//   open(value), close(state, &overflow)   turn numbers of the array into states and back
 
 namespace combine {
 
@@ -50,7 +50,7 @@ struct Doubles {
 KW_FN bool not_a_number(double value) { return value != value; }
 
 struct Sum : Doubles {
-  static constexpr double kNeutral = -0.0;  // 0 would make 0 of -0
+  static constexpr double kNeutral = -0.0;  // a start of 0 would turn -0 into 0
   KW_FN static double combine(double state, double term) { return state + term; }
 };
 struct Prod : Doubles {
@@ -66,7 +66,7 @@ struct Max : Doubles {
   KW_FN static double combine(double state, double term) { return term > state || not_a_number(term) ? term : state; }
 };
 
-// Whole numbers, counted in 64 bits. Two states that nothing changes: missing, and once too large.
+// Whole numbers, counted in 64 bits. Two states never change again: missing, and too large.
 struct Ints {
   using Value = int;
   using State = std::int64_t;
@@ -88,7 +88,7 @@ struct Ints {
     const State found = alpha * value;
     return fits(found) ? found : kTooLarge;
   }
-  // The lower of two states that stay: missing goes before too large.
+  // Returns the lower of two states if one of them stays (missing goes before too large), else f().
   template <class F>
   KW_FN static State unless_stays(State a, State b, F f) {
     return stays(a) || stays(b) ? std::min(a, b) : f();

@@ -1,4 +1,4 @@
-// Items of an array, where they lie or by a list of their numbers, and numbers of the types of R.
+// Items of an array, in place or by a list of their numbers, and numbers of the types of R.
 #pragma once
 #include <cstring>
 #include "arrays/pieces.hpp"
@@ -7,7 +7,7 @@ namespace kernweave::arrays {
 
 constexpr Index kMostInt = 2147483647;
 
-// Whole numbers as int or double; none where both are null. A list (kernweave/partition.hpp).
+// Whole numbers as int or double; none if both are null. A list (kernweave/partition.hpp).
 struct Whole {
   const int* integers = nullptr;
   const double* doubles = nullptr;
@@ -27,7 +27,7 @@ void with_array(const Whole& whole, F f) {
   else f(whole.doubles);
 }
 
-// Items of a type of R, logical ones as integers; `longs` are those of an integer64.
+// Items of a type of R, logicals as integers; `longs` are the items of an integer64.
 struct Column : Whole {
   const std::int64_t* longs = nullptr;
 };
@@ -39,7 +39,7 @@ auto with_items(const Column& items, F f) {
   return items.integers ? f(items.integers) : f(items.doubles);
 }
 
-// Room for numbers, integers or doubles, and what R's NA is there.
+// Room for numbers, integers or doubles, and the value of R's NA in it.
 struct Numbers {
   int* integers = nullptr;
   double* doubles = nullptr;
@@ -59,17 +59,17 @@ auto with_room(const Numbers& to, F f) {
   return f(to.doubles, to.not_available);
 }
 
-// The finds of a search for one list: how many items of the other list come before each item, and whether that list has
-// an equal one; null where nobody asks.
+// The results of a search for one list: how many items of the other list come before each item, and whether the other
+// list has an equal item; null if not asked for.
 struct Found {
   Numbers at;
   int* matched = nullptr;
 };
 
-constexpr Index kTile = 2048;  // items that are loaded at a time, if they are
+constexpr Index kTile = 2048;  // items that are loaded at a time, if they are loaded
 
-// Numbers of an array, int or double, `order` being the numbers of its items from 1. `missing` is the int that stands
-// for R's NA, and `not_available` what it becomes.
+// Numbers of an array, int or double; `order` has the numbers of its items, from 1. `missing` is the int that stands
+// for R's NA, and `not_available` the double.
 struct Items {
   const int* integers = nullptr;
   const double* doubles = nullptr;
@@ -77,7 +77,7 @@ struct Items {
   int missing = 0;
   double not_available = 0;
 
-  // Items first .. last - 1 as doubles that lie together: in `buffer`, unless they do already.
+  // Returns items first .. last - 1 as doubles side by side: in `buffer`, unless they lie side by side already.
   const double* load(Index first, Index last, double* buffer) const {
     if (doubles && !order) return doubles + first;
     if (!order) copy(integers + first, Counting1(), last - first, buffer);
@@ -85,14 +85,14 @@ struct Items {
     else with_array(order, [&](auto at) { copy(integers, at + first, last - first, buffer); });
     return buffer;
   }
-  // Item k as a double.
+  // Returns item k as a double.
   KW_FN double at(Index k) const {
     const Index from = order ? order[k] - 1 : k;
     return doubles ? doubles[from] : as_double(integers[from]);
   }
-  // NaN has two kinds, told apart by their low bits.
+  // NA and NaN are both NaN, told apart by their low bits.
   KW_FN bool is_missing(double value) const { return value != value && low_bits(value) == low_bits(not_available); }
-  // The items of a column of a matrix, which begins with that one, by the order.
+  // Returns the items of a matrix column that begins at item `first`, in the order `by`.
   Items column(Index first, const Whole& by) const {
     Items items = *this;
     items.order = by;

@@ -1,5 +1,5 @@
-// Pairs of rows of two tables whose keys are equal: the order of both together has the rows of a key side by side. Rows
-// of x know their partners as a stretch of it, so pairs are written row by row.
+// Pairs rows of two tables with equal keys: in the order of both tables together, rows with one key lie side by side.
+// The partners of a row of x are a stretch of this order, so pairs are written row by row.
 #include <cmath>
 #include <cstring>
 
@@ -9,11 +9,11 @@
 namespace kernweave::arrays {
 namespace {
 
-// `Row` holds any row's number.
+// `Row` is a type that holds any row's number.
 template <class Row>
 class Joined {
  public:
-  // The first rows of the keys are those of x.
+  // The first rows of the keys are the rows of x.
   Joined(const Keys& keys, const JoinOf& task, Index x_rows, const Workers& workers)
       : keys_(keys), task_(task), workers_(workers), x_rows_(x_rows), y_rows_(keys.rows() - x_rows),
         order_(keys.rows()), partners_(x_rows), y_alone_(y_rows_) {
@@ -26,7 +26,7 @@ class Joined {
 
   Index pairs() const { return x_before_.back() + y_before_.back(); }
 
-  // Row numbers from 1, by x and then y; rows of y alone come last.
+  // Writes row numbers from 1, by x and then y; rows of y alone come last.
   template <class Number>
   void write(Number* x, Number* y, Number none) const {
     each_piece(workers_, x_rows_, [&](Index piece, Index first, Index last) {
@@ -55,7 +55,7 @@ class Joined {
   }
 
  private:
-  // The partners of a row of x: where they begin in the order, and how many there are.
+  // The partners of a row of x: their first place in the order, and their count.
   struct Partners {
     Row first, count;
   };
@@ -78,7 +78,7 @@ class Joined {
     });
   }
 
-  // The order is stable: a key's rows of x come before those of y, each in their order.
+  // The order is stable: within a key, rows of x come before rows of y, each in their order.
   void note_run(Index from, Index to) {
     const std::vector<KeyColumn>& columns = keys_.columns();
     const Index row = static_cast<Index>(order_[from]) - 1;
@@ -105,7 +105,7 @@ class Joined {
   std::vector<Index> x_before_, y_before_;  // pairs before each piece of rows
 };
 
-// Keys of x and then those of y.
+// Returns the keys of x, followed by the keys of y.
 Buffer<char> one_behind_other(const Column& x, const Column& y, Column* both) {
   return with_items(x, [&](auto* items) {
     const std::size_t bytes = sizeof *items;

@@ -1,4 +1,4 @@
-// Columns as strings of bits: what their numbers have in common is found first, and left out.
+// Columns as strings of bits: finds the bits that all numbers have in common, and leaves them out.
 #include "arrays/keys.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ Extent extent(const Read& read, std::uint64_t flip, std::int64_t from, std::int6
   return found;
 }
 
-// Integers have few bits, so how many of the low ones differ is not asked.
+// Integers have few bits, so their equal low bits are not searched for.
 Extent extent(const Reader<KeyType::int32>& read, std::uint64_t flip, std::int64_t from, std::int64_t to) {
   constexpr std::uint32_t kSign = 0x80000000u;
   std::uint32_t least = ~std::uint32_t{0}, greatest = 0, least_of_all = ~std::uint32_t{0};
@@ -125,7 +125,7 @@ void Keys::study(KeyColumn* column, const Workers& workers) const {
   settle(all, column);
 }
 
-// Row numbers take the low bits of a word; the bits of the columns fill as many limbs as they need.
+// Row numbers take the low bits of a word; the bits of the columns fill the limbs that they need.
 void Keys::cut_into_levels() {
   index_bits_ = std::max(1, length_in_bits(static_cast<std::uint64_t>(std::max<std::int64_t>(rows_ - 1, 0))));
   const int room = 64 - index_bits_;
@@ -149,7 +149,7 @@ void Keys::refill(int level, std::int64_t count, std::uint64_t* words) const {
   limbs<true>(level, count, words, [words, rows = index_mask()](std::int64_t k) { return words[k] & rows; });
 }
 
-// Rows that lie `far` apart are asked for ahead: their pages are found while others are read.
+// If rows lie `far` apart, they are prefetched: their pages are found while others are read.
 template <bool far, class Row>
 void Keys::limbs(int level, std::int64_t count, std::uint64_t* words, Row row_at) const {
   constexpr std::int64_t kAhead = 24;

@@ -1,5 +1,5 @@
-// Columns as one string of bits for each row, whose order is the order of rows; cut into limbs that leave room for a
-// row number in a word of 64 bits. The codes of numbers, and the order of rows by their keys.
+// Keys: the columns of each row as one string of bits; strings are ordered as rows are. They are cut into limbs that
+// leave room for a row number in a word of 64 bits. Also the codes of numbers, and the order of rows.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace kernweave::arrays {
 
 enum class KeyType { int32, int64, float64 };
 
-// A column as it lies. R's NA of integers is the least number, NaN is missing too; both come last.
+// A column in place. R's NA of integers is the least number, NaN is missing too; both come last.
 struct KeyColumn {
   KeyType type = KeyType::int32;
   const void* data = nullptr;
@@ -22,9 +22,9 @@ struct KeyColumn {
 
   // The common properties of all numbers of the column, found by `study()`.
   bool missing = false;
-  std::uint64_t least = 0;  // as bits that count up
-  int shift = 0;            // low bits that are the same in all
-  int bits = 0;             // of a code: the number less the least, shifted; missing ones above
+  std::uint64_t least = 0;  // as bits in the order of the numbers
+  int shift = 0;            // low bits that are the same in all numbers
+  int bits = 0;             // bits of a code, (number - least) >> shift; missing numbers have larger codes
   std::uint64_t absent = 0;  // code of NA
 };
 
@@ -76,7 +76,7 @@ class Keys {
 };
 
 // --- codes ---------------------------------------------------------------------------------------------------------
-// A column's numbers as codes that count up, read where they lie.
+// A column's numbers, read in place, as codes in the order of the numbers.
 
 template <KeyType type>
 struct Reader;
@@ -124,7 +124,7 @@ auto with_reader(const KeyColumn& column, Work work) {
 
 inline std::uint64_t flip_of(const KeyColumn& column) { return column.decreasing ? ~std::uint64_t{0} : 0; }
 
-// work(code, data), where code(row) is the code of a row.
+// Calls work(code, data), where code(row) is the code of a row.
 template <class Work>
 void with_codes(const KeyColumn& column, Work work) {
   with_reader(column, [&](const auto& read) {
@@ -141,17 +141,17 @@ void with_codes(const KeyColumn& column, Work work) {
 }
 
 // --- radix_order.cpp -----------------------------------------------------------------------------------------------
-// A stable order of rows by their keys: digits split long ranges, short ones are sorted where the cache holds them.
+// A stable order of rows by their keys: digits split long ranges, short ranges are sorted within the cache.
 
 // The task of an order. `offsets` cuts the rows into segments, each ordered within itself; no offsets are one segment.
 struct OrderTask {
   std::vector<std::int64_t> offsets;
-  std::int64_t nearly = 0;  // no row is farther from its place than this, so says the caller; 0: nothing is said
+  std::int64_t nearly = 0;  // the caller's promise: no row is farther from its place; 0: no promise
   Workers workers;
 };
 
-// order[k] is the number, from 1, of the row that comes k-th; tied[k], where asked for, whether its keys are those of
-// the row before it in the order. One of it is right, so any number of threads finds the same.
+// order[k] is the number, from 1, of row k of the order; tied[k], if not null, tells whether its keys are equal to the
+// keys of the row before. Only one order is right, so any number of threads finds the same.
 template <class Number>
 void radix_order(const Keys& keys, const OrderTask& task, Number* order, std::uint8_t* tied);
 

@@ -1,4 +1,4 @@
-// Moves of items: what is written is cut into even pieces, and a search tells where each piece begins in what is read.
+// Moves items: the target is cut into even pieces, and a search finds where each piece begins in the source.
 #include "arrays/host_verbs.hpp"
 #include <cstring>
 #include <numeric>
@@ -8,7 +8,7 @@ namespace {
 
 using partition::Place;
 
-// A type of as many bytes as an item has.
+// A type with as many bytes as an item has.
 struct Sixteen {
   std::uint64_t parts[2];
 };
@@ -33,7 +33,7 @@ struct Places {
   }
 };
 
-// Calls f(source, target) with what items are.
+// Calls f(source, target) with the type of the items.
 template <class F>
 void with_source(const Moved& x, F f) {
   const auto of = [&](auto* to) {
@@ -53,14 +53,14 @@ void with_source(const Moved& x, F f) {
   }
 }
 
-// Counts the items that stay before each one that goes: a list that ascends.
+// Counts the items that stay before each item that goes: an ascending list.
 struct StayBefore {
   const Whole& at;
   Index operator[](Index k) const { return at[k] - 1 - k; }
 };
 
-// Calls work(object, rank, first, last) for the items of every object, in parts that pieces cut: the first of them has
-// that rank in its object, from 0.
+// Calls work(object, rank, first, last) for the items of every object, in parts that pieces cut: item `first` has rank
+// `rank` in its object, counted from 0.
 template <class Ends, class Work>
 void each_run(const Ends& ends, Index objects, Index items, const Workers& workers, Work work) {
   const Index pieces = pieces_of(items + objects);
@@ -151,7 +151,7 @@ void HostVerbs::move(const Moved& x, const Intervals& intervals, Index) const {
   });
 }
 
-// Sets flags, which takes no sorting.
+// Lists the places in order, each once, by flags instead of a sort.
 void HostVerbs::rising(const Whole& at, Index most, Results& made) const {
   std::vector<std::uint64_t> flags(static_cast<std::size_t>(most + 63) / 64);
   Index count = 0;

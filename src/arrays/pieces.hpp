@@ -1,5 +1,4 @@
-// Work on arrays, shared out to threads in pieces that sizes alone decide, so that any number of threads gives the same
-// bits.
+// Shares out work on arrays in pieces that depend on sizes alone, so that any number of threads gives the same bits.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace kernweave::arrays {
 
-// Items of a piece: their numbers fit into a second-level cache, and take some ten times what starting a thread does.
+// The items of a piece: they fit into a second-level cache, and take some ten times as long as starting a thread.
 constexpr Index kPiece = 1 << 15;
 
 // The number of threads, and the function called now and then on the calling thread.
@@ -37,7 +36,7 @@ void each_piece(const Workers& workers, Index items, Work work) {
 }
 
 // --- offsets -------------------------------------------------------------------------------------------------------
-// Running totals of counts, in three phases: a total for each piece, their running total, and that of each item.
+// Running totals of counts, in three phases: a total for each piece, the pieces' running total, each item's total.
 
 // Returns the sum of the counts before each piece, and of all counts.
 template <class Count>

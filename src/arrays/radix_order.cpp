@@ -1,5 +1,5 @@
 // Radix order of words that hold a limb of a row's key above its number: no two words are equal, so any way of sorting
-// them gives the stable order. Where a limb does not tell rows apart, the next one is looked up.
+// them gives the stable order. If a limb does not tell rows apart, the next limb is read.
 #include "arrays/keys.hpp"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace kernweave::arrays {
 namespace {
 
 // --- nearly in order -----------------------------------------------------------------------------------------------
-// The order of rows that are near their places: stretches that reach as far to both sides are sorted by themselves.
+// The order of rows that are near their places: overlapping stretches of rows are sorted by themselves.
 
-// Less than 0, 0 or more, as keys of row a come before those of row b, are tied or come after.
+// Returns a number < 0, 0 or > 0 if row a comes before row b by its keys, is tied with row b, or comes after it.
 int compare_rows(const Keys& keys, std::int64_t a, std::int64_t b) {
   for (int level = 0; level < keys.levels(); ++level) {
     std::uint64_t of_a, of_b;
@@ -29,9 +29,9 @@ int compare_rows(const Keys& keys, std::int64_t a, std::int64_t b) {
   return 0;
 }
 
-// Rows [from, to) of the order come from rows [from - w, to + w), behind exactly those of them that come before `from`.
-// Rows that go up strictly, by key and number, are all different: so that is all there is to look at, and only where
-// blocks meet. False: they do not go up, the promise did not hold.
+// Rows [from, to) of the order are among rows [from - w, to + w): each block sorts such a stretch and keeps its own
+// part. If rows ascend strictly by key and number, no row comes twice, so it suffices to compare rows where blocks
+// meet. Returns false if rows do not ascend there: then the promise did not hold.
 template <class Number>
 bool nearly_order(const Keys& keys, const OrderTask& task, Number* order, std::uint8_t* tied) {
   const std::int64_t rows = keys.rows(), w = task.nearly, size = std::max<std::int64_t>(12288, 4 * w);
@@ -131,7 +131,7 @@ class Sorter {
     return holds;
   }
 
-  // In ascending rows: behind the last whose first limb is that of `row`.
+  // Returns the end of a run in ascending rows: the row after the last one with the first limb of `row`.
   std::int64_t end_of_run(std::int64_t row) const {
     const auto limb = [&](std::int64_t at) {
       std::uint64_t word;
@@ -149,7 +149,7 @@ class Sorter {
 
   std::uint64_t* words_of(Where where) { return (where == Where::second ? second_ : first_).get(); }
 
-  // The words of rows from + [first, first + count) of a bucket; `block` is for those that lie nowhere yet.
+  // Returns the words of rows from + [first, first + count) of a bucket, in `block` if no buffer has them yet.
   const std::uint64_t* load(const Bucket& bucket, std::int64_t first, std::int64_t count, std::uint64_t* block) {
     const std::int64_t at = bucket.from + first;
     if (bucket.where == Where::keys) {
@@ -174,7 +174,7 @@ class Sorter {
     beat();
   }
 
-  // Words that lie somewhere have bits in common by what they were split by: only those that differ are gone through.
+  // Finds the bits that differ. Words in a buffer have bits in common, by which they were split.
   int differing_bits(const Bucket& bucket) {
     if (bucket.where == Where::keys) return bucket.bits;
     std::uint64_t block[1];
@@ -198,7 +198,7 @@ class Sorter {
     return std::max(kRowsTogether, (bucket.size() + pieces - 1) / pieces);
   }
 
-  // One digit, by all threads: pieces count, then each knows where its words go.
+  // Splits by one digit, with all threads: pieces count, then each piece knows the places of its words.
   void split(Bucket bucket) {
     bucket.bits = differing_bits(bucket);
     if (bucket.bits == 0) return add(bucket);
@@ -232,7 +232,7 @@ class Sorter {
       add({starts[bin], starts[bin + 1], bucket.level, bucket.bits - digit, target});
   }
 
-  // Counts of every piece become the places of its first words; where the words of all pieces begin.
+  // Turns the counts of every piece into the places of its first words. Returns where the words of each bin begin.
   static std::vector<std::int64_t> turn_into_places(const Bucket& bucket, std::int64_t bins, std::int64_t pieces,
                                                     std::vector<std::int64_t>* next) {
     std::vector<std::int64_t> starts(bins + 1, bucket.to);
@@ -244,7 +244,7 @@ class Sorter {
     return starts;
   }
 
-  // Codes of one column that are few: rows are dealt out without words.
+  // Deals out rows by the codes of one column, if these are few, without words.
   void count_codes(const Bucket& bucket) {
     const std::int64_t bins = std::int64_t{1} << bucket.bits, size = piece_size(bucket);
     const std::int64_t pieces = (bucket.size() + size - 1) / size;

@@ -1,5 +1,5 @@
-// Reductions: every piece has as many items and ends of segments as any other, whatever the lengths. It finishes the
-// segments that it has wholly, and hands over what it knows of the two others.
+// Reductions: all pieces have equally many items and ends of segments, whatever the lengths. A piece finishes the
+// segments that lie within it, and hands over its states of the two other segments.
 #include "arrays/host_verbs.hpp"
 
 namespace kernweave::arrays {
@@ -61,7 +61,7 @@ class Reducer {
   bool begun_before(Place at) const { return at.object < segments_ && at.item > begin_of(at.object); }
   Index begin_of(Index segment) const { return segment == 0 ? 0 : ends_[segment - 1]; }
 
-  // Items first .. last - 1, whose values lie at `values`; integers are read where they lie by whoever can.
+  // Takes items first .. last - 1, whose values lie at `values`; operators that read integers read them in place.
   static void take(const Items& items, const double* values, Index first, Index last, Operator* into) {
     const auto places = [&](Index k) { return items.place(first + k); };
     if constexpr (Operator::kReadsIntegers) {
@@ -101,7 +101,7 @@ class Reducer {
     mine.tail = now;
   }
 
-  // In the order of pieces.
+  // Merges open segments in the order of pieces.
   void close_open(Index column) {
     Operator carry = begin_;
     for (Index piece = 0; piece < pieces_; ++piece) {
@@ -139,12 +139,12 @@ class Reducer {
 };
 
 // --- groups --------------------------------------------------------------------------------------------------------
-// Reductions by group, of items as they come: every block of them has a state for each group, and blocks are merged in
-// order. Spares the items' order, and reads them one after the other.
+// Reductions by group, with items as they come: every block of items has a state for each group, and blocks are merged
+// in order. This needs no order of the items, and reads them one after the other.
 
 constexpr Index kMostBlocks = 16;
 
-// Returns the blocks, by sizes alone. The states of all blocks are at most half of the items.
+// Returns the number of blocks, by sizes alone. The states of all blocks are at most half of the items.
 Index blocks_of(Index items, Index groups) {
   return std::max<Index>(1, std::min(kMostBlocks, std::min(pieces_of(items), items / std::max<Index>(1, 2 * groups))));
 }
@@ -215,7 +215,7 @@ class GroupReducer {
   double* out_;
 };
 
-// The columns of a matrix, or a vector as one.
+// Returns the columns of a matrix; a vector is one column.
 std::vector<Items> columns_of(const Items& x, const Segments& segments, Index columns) {
   std::vector<Items> all;
   for (Index c = 0; c < columns; ++c) all.push_back(x.column(c * segments.items, segments.order));

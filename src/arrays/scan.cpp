@@ -1,5 +1,5 @@
-// Scans in three phases: what each piece knows of the segment that it leaves open, what comes before each piece, and
-// then the items of each piece one by one.
+// Scans in three phases: the state of the segment that each piece leaves open, the state before each piece, and then
+// the items of each piece one by one.
 #include "arrays/host_verbs.hpp"
 #include <atomic>
 
@@ -26,7 +26,7 @@ class Scanner {
     if (request.begins) begin_.take(request.init, 0);
   }
 
-  // Integers that are read and written where they lie.
+  // Tells whether integers are read and written in place.
   bool whole() const { return Operator::kReadsIntegers && items_.integers && !items_.order && out_.integers; }
 
   bool run(const Workers& workers) {
@@ -150,7 +150,7 @@ class Scanner {
     return overflow;
   }
 
-  // Nothing is known of what comes after a number that was too large.
+  // Marks the rest of a segment as missing after a number that was too large.
   void spread_overflow() const {
     for (Index segment = 0; segment < segments_; ++segment) {
       bool lost = false;

@@ -1,5 +1,5 @@
-// Sets and multisets of sorted lists: equal items are paired by rank, and what an operation keeps of pairs and of what
-// is left over makes it.
+// Sets and multisets of sorted lists: equal items are paired by rank, and an operation keeps some of the pairs and some
+// of the items without a partner.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,7 @@ namespace kernweave::arrays {
 
 enum class SetOp { unite, intersect, subtract, symmetric };
 
-// Tells by how often a key is there in both lists how often it is kept.
+// Returns how often a key is kept, by how often it is in each list.
 inline Index kept(SetOp op, Index in_a, Index in_b) {
   switch (op) {
     case SetOp::unite: return std::max(in_a, in_b);
@@ -22,7 +22,7 @@ inline Index kept(SetOp op, Index in_a, Index in_b) {
   return std::max(in_a, in_b) - std::min(in_a, in_b);
 }
 
-// Items found piece by piece, each piece with room for all it could find.
+// Items that are found piece by piece; each piece has room for all that it could find.
 template <class Item>
 class Gathered {
  public:
@@ -73,7 +73,7 @@ Gathered<Item> set_of(SetOp op, const Sorted<Item>& a, const Sorted<Item>& b, co
   return found;
 }
 
-// Each key once: of a piece, keys that the item before it does not have.
+// Finds each key once: within a piece, a key is kept unless the item before has it.
 template <class Item>
 Gathered<Item> distinct(const Sorted<Item>& list, const Workers& workers) {
   Gathered<Item> found(list.known, pieces_of(list.known));

@@ -27,7 +27,7 @@ inline Eight operator*(double x, const Eight& y) { return {x * y.a, x * y.b, x *
 inline Eight square(const Eight& x) { return {x.a * x.a, x.b * x.b, x.c * x.c, x.d * x.d}; }
 inline double square(double x) { return x * x; }
 
-// Few directions are as many tasks, so that they are shared out evenly.
+// If directions are few, each one is a task, so that they are shared out evenly.
 Index tasks_of(Index directions) {
   const Index together = std::clamp<Index>(directions / 16, 1, kDirectionsTogether);
   return (directions + together - 1) / together;
@@ -39,8 +39,8 @@ struct RowStrip {
   Eight low, high;
 };
 
-// Some rows, strip by strip, of a strip one column after another; filled up with zeros, so that all rows go the same
-// way: rows that are alike have projections of the same bits.
+// Copies some rows, strip by strip, each strip one column after another. Strips are filled up with zeros, so that all
+// rows go the same way: equal rows have projections of the same bits.
 void copy_stretch(const Slices& slices, Index row, Index count, RowStrip* to) {
   for (Index c = 0; c < slices.width; ++c) {
     const double* const column = slices.points + c * slices.rows + row;
@@ -56,7 +56,7 @@ void copy_stretch(const Slices& slices, Index row, Index count, RowStrip* to) {
   }
 }
 
-// Directions first .. last - 1, side by side.
+// Projects rows on directions first .. last - 1, side by side.
 void project(const Slices& slices, Index first, Index last, double* to) {
   const Index rows = slices.rows, width = slices.width;
   std::vector<RowStrip> strips(kStretch / kRowsOfStrip * width);
@@ -77,7 +77,7 @@ void project(const Slices& slices, Index first, Index last, double* to) {
 
 // --- sums over gaps ------------------------------------------------------------------------------------------------
 
-// Rows in the order of their projections, and these in that order.
+// Rows in the order of their projections, and the projections in that order.
 struct Line {
   Index rows;
   std::int32_t* order;
@@ -90,9 +90,9 @@ struct Line {
   }
 };
 
-// Two groups, or a group and itself. For two, `ahead` is by how much the share of the one that has passed exceeds that
-// of the other, times both sizes, and the sum is of its square; for one, how many have passed, and the sum is of it
-// times the rest. It stays until a row of either comes.
+// The sum over gaps for two groups, or for one. For two, `ahead` = (share of one that has passed - share of the other)
+// times both sizes, and the sum is of ahead^2; for one, `ahead` = rows that have passed, and the sum is of ahead *
+// (size - ahead). `ahead` is constant until a row of these groups comes.
 struct PairSum {
   double slope = 0, curve = 1, ahead = 0, last = 0, sum = 0;
 
@@ -103,7 +103,7 @@ struct PairSum {
   }
 };
 
-// A square of groups: energy distances, and mean distances within.
+// Writes a matrix of groups by groups: energy distances, on the diagonal mean distances within groups.
 void groups_apart(const Line& line, const RowGroups& groups, double* out) {
   const std::vector<Index>& sizes = groups.sizes;
   const int g = static_cast<int>(sizes.size());
@@ -139,7 +139,7 @@ std::vector<Eight> bits_of_bytes() {
   return bits;
 }
 
-// The numbers of one eight of labellings. `known`: how many axes there are, where the compiler should know.
+// Returns the numbers of eight labellings. `known`: the number of axes, if the compiler is to know it.
 template <int known>
 Eight sum_eight(const Line& line, const Labellings& labellings, Index eight, const std::vector<Eight>& bits) {
   const int axes = known > 0 ? known : static_cast<int>(labellings.axes());

@@ -1,5 +1,5 @@
-// Groups of points compared in one dimension: their projections on directions, one direction after another, are sorted
-// once, and sums over the gaps between neighbours give what sums over pairs would.
+// Compares groups of points in one dimension: their projections on a direction are sorted once, and sums over the gaps
+// between neighbours replace sums over pairs.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace kernweave::arrays {
 
-// Points and directions, column after column: of points a column for each of their numbers, of directions one each.
+// Points and directions, column after column: points have a column for each component, directions one column each.
 struct Slices {
   const double* points;
   Index rows, width;
@@ -24,8 +24,8 @@ struct RowGroups {
 
 // Other groups of the rows, eight labellings in a byte: bit l of row r in bytes[e * axes + a] says whether labelling
 // 8 e + l has the row in group a. The last group needs no bytes, so `axes` is the number of groups less one. A
-// labelling's number is the sum over gaps of the squared length of `factor` times, for each axis, the rows of its group
-// so far less its share of all rows so far. `factor` is an upper triangle, column after column.
+// labelling's number is the sum over gaps of gap * |factor * d|^2, where d has, for each axis, the rows of its group so
+// far less its share of all rows so far. `factor` is an upper triangle, column after column.
 struct Labellings {
   std::vector<const std::uint8_t*> bytes;
   std::vector<double> shares;
@@ -34,8 +34,8 @@ struct Labellings {
   Index eights() const { return static_cast<Index>(bytes.size()) / axes(); }
 };
 
-// Writes for each direction a square of groups: energy distances, and on the diagonal mean distances within. Adds the
-// labellings' numbers over all directions, eight for each byte.
+// Writes for each direction a matrix of groups by groups: energy distances, on the diagonal mean distances within
+// groups. Adds the labellings' numbers over all directions, eight for each byte.
 void compare_slices(const Slices& slices, const RowGroups& groups, const Labellings& labellings, double* distances,
                     double* numbers);
 

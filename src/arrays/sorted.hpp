@@ -1,5 +1,5 @@
-// Sorted lists: what missing items are, whether a list is sorted, the parts of two lists that belong together, and
-// where items would stand.
+// Sorted lists: which items are missing, whether a list is sorted, the parts of two lists that belong together, and the
+// places of items in a list.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace kernweave::arrays {
 
-// R's NA of integers, a NaN.
+// Tells whether an item is missing: R's NA of integers, or a NaN.
 template <class Item>
 bool is_missing(Item item) {
   if constexpr (std::numeric_limits<Item>::is_integer) return item == std::numeric_limits<Item>::min();
   else return item != item;
 }
 
-// Missing items come last: only those before them are compared.
+// A list whose missing items come last: only the items before them are compared.
 template <class Item>
 struct Sorted {
   Sorted(const Item* items, Index length)
@@ -33,7 +33,7 @@ struct Sorted {
   Index length, known;
 };
 
-// May one item stand before the other?
+// Tells whether one item may stand before the other.
 template <class Item>
 bool in_order(Item before, Item item) {
   if constexpr (std::numeric_limits<Item>::is_integer) {
@@ -46,7 +46,7 @@ bool in_order(Item before, Item item) {
   }
 }
 
-// The place, from 1, of the first item for which the test of its number holds; 0 for none.
+// Returns the place, from 1, of the first item whose number passes the test; 0 if there is none.
 template <class Test>
 Index first_that(Index length, const Workers& workers, Test test) {
   std::atomic<Index> found{length};
@@ -79,7 +79,7 @@ void each_cut(const Workers& workers, const std::vector<partition::Cut>& cuts, W
             [&](int, std::int64_t piece, const Heartbeat&) { work(piece, cuts[piece], cuts[piece + 1]); });
 }
 
-// Equal items of `a` come before those of `b`.
+// Cuts for a merge: equal items of `a` come before equal items of `b`.
 template <class Item>
 std::vector<partition::Cut> merge_cuts(const Sorted<Item>& a, const Sorted<Item>& b) {
   return cuts_of(a.known, b.known, [&](Index diagonal) {
@@ -89,7 +89,7 @@ std::vector<partition::Cut> merge_cuts(const Sorted<Item>& a, const Sorted<Item>
 }
 
 // --- merge ---------------------------------------------------------------------------------------------------------
-// Two sorted lists as one, with equal items of the first before those of the second.
+// Merges two sorted lists, with equal items of the first list before equal items of the second list.
 
 template <class Item>
 void merge_items(const Sorted<Item>& a, const Sorted<Item>& b, Item* to, const Workers& workers) {
@@ -99,7 +99,7 @@ void merge_items(const Sorted<Item>& a, const Sorted<Item>& b, Item* to, const W
   std::copy(b.end(), b.items + b.length, std::copy(a.end(), a.items + a.length, to + a.known + b.known));
 }
 
-// The numbers from 1 of the merged items, those of `b` behind those of `a`.
+// Writes the numbers, from 1, of the merged items; the numbers of `b` follow the numbers of `a`.
 template <class Item, class Number>
 void merge_rows(const Sorted<Item>& a, const Sorted<Item>& b, Number* to, const Workers& workers) {
   const auto row_of_a = [](Index k) { return static_cast<Number>(k + 1); };
@@ -121,17 +121,17 @@ void merge_rows(const Sorted<Item>& a, const Sorted<Item>& b, Number* to, const 
 }
 
 // --- search --------------------------------------------------------------------------------------------------------
-// Finds where items would stand in a sorted list: one way through both lists if both are sorted, else one search each.
+// Finds the places of items in a sorted list: one way through both lists if both are sorted, else one search each.
 
-// The finds for one list (arrays/items.hpp), by the type of their numbers.
+// The results of a search for one list (arrays/items.hpp), by the type of their numbers.
 template <class Number>
 struct FoundBy {
   Number* at = nullptr;
   int* matched = nullptr;
 };
 
-// Takes the items of both lists in order, those of `a` before equal ones of `b`, and tells of each where it stands in
-// the other list. No step depends on a guess of which list comes next.
+// Takes the items of both lists in order, items of `a` before equal items of `b`, and finds the place of each item in
+// the other list. No step waits for a guess of which list comes next.
 template <class Item, class Number>
 void pass_through(const Sorted<Item>& a, const Sorted<Item>& b, FoundBy<Number> of_a, FoundBy<Number> of_b,
                   const Workers& workers) {

@@ -1,5 +1,5 @@
 // The verbs for arrays, a function each. The CPU carries them out, or a device (arrays/cuda): all pointers are to its
-// memory, and a device waits only where a number is returned.
+// memory, and a device waits only if a number is returned.
 #pragma once
 #include <functional>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace kernweave::arrays {
 
-// An array whose items, of 1, 4, 8 or 16 bytes, are moved. `from` is null where the items' places are written instead,
+// An array whose items, of 1, 4, 8 or 16 bytes, are moved. If `from` is null, the items' places are written instead,
 // from 1: an int or a double each, by `bytes`.
 struct Moved {
   const void* from;
@@ -26,26 +26,26 @@ struct Intervals {
   Whole from, to, offsets;
 };
 
-// Arrays that a verb makes, under the names that R's list of them has; null for one that is the value itself.
+// Arrays that a verb makes, by their names in R's list; a null name means that the array is the value itself.
 class Results {
  public:
   virtual ~Results() = default;
-  // Room for whole numbers up to `most`.
+  // Makes room for whole numbers up to `most`.
   virtual Numbers numbers(const char* name, Index most, Index count) = 0;
-  // Room for items of the type of the call's array.
+  // Makes room for items of the type of the call's array.
   virtual void* items(Index count) = 0;
-  // Memory of a device, that holds integers, or items.
+  // Takes over memory of a device that holds integers, or items.
   enum class Kind { integers, items };
   virtual void adopt(const char* name, device::Block block, Index count, Kind kind) = 0;
-  // The call's array itself, of integers.
+  // Gives the call's array itself, of integers, as a result.
   virtual void given(const char* name) = 0;
 };
 
 // Thrown by a verb that a device leaves to the CPU.
 struct Declined {};
 
-// Rows by columns, the last of them first; `offsets` of segments, or none. No row is farther from its place than
-// `nearly`, so says the caller; 0: nothing is said.
+// An order of rows by columns, the first column first; `offsets` of segments, or none. The caller promises that no row
+// is farther than `nearly` from its place; 0: no promise.
 struct OrderOf {
   std::vector<Column> columns;
   std::vector<bool> decreasing;
@@ -61,7 +61,7 @@ struct SetOf {
   double not_available, nan;
 };
 
-// A search for needles in a list without missing items; `sorted`: the needles are.
+// A search for needles in a list without missing items; `sorted`: the needles are sorted.
 struct Search {
   Column needles, list;
   bool equal_too, sorted;
@@ -75,7 +75,7 @@ struct JoinOf {
   double most_mb;
 };
 
-// Segments of so many items, by their order or, where few segments are to be reduced, by the number of each item's.
+// Segments of `items` items, by their order or, to reduce few segments, by each item's segment number (`codes`).
 struct Segments {
   Index items = 0;
   Whole offsets, order;
@@ -88,7 +88,7 @@ struct AddTask {
   bool mean, include;
   double alpha;
   Whole index;                      // known to be right
-  std::function<Segments()> plan;   // of the index, or none
+  std::function<Segments()> plan;   // plan of the index, or none
   bool plan_alone;                  // the index comes from the plan
 };
 

@@ -1,4 +1,4 @@
-// Sorting words within a thread: by digits from the lowest while the cache holds them, from the highest before.
+// Sorts words within a thread: by digits from the lowest if the cache holds the words, else first from the highest.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kernweave::arrays {
 
-// Counts the bits that a split of so many words takes: all `bits`, or what leaves parts that fit into the cache.
+// Returns how many bits split so many words: all `bits`, or enough for parts that fit into the cache.
 inline int digit_for(std::int64_t count, int bits) {
   constexpr int kMost = 11;
   int digit = bits <= kMost ? bits : 1;
@@ -35,7 +35,7 @@ struct OrderOut {
     tied[at] = 0;
     for (std::int64_t k = 1; k < count; ++k) tied[at + k] = words[k] >> up == words[k - 1] >> up;
   }
-  // All between two starts are tied.
+  // Marks all words between two starts as tied.
   void mark(const std::vector<std::int64_t>& starts) const {
     if (!tied) return;
     std::fill(tied + starts.front(), tied + starts.back(), std::uint8_t{1});
@@ -44,7 +44,7 @@ struct OrderOut {
   }
 };
 
-// Words, as much room beside them, and where their order begins.
+// Words, as much room beside them, and the place where their order begins.
 struct Span {
   std::uint64_t *words, *other;
   std::int64_t count, at;
@@ -58,7 +58,7 @@ class WordSorter {
  public:
   WordSorter(const Keys& keys, const OrderOut<Number>& out) : keys_(keys), out_(out) {}
 
-  // `bits` low ones of the level's limb are not the same in all words. What lies in the cache is moved within it.
+  // The low `bits` of the level's limb are not the same in all words. Words that fit the cache are moved within it.
   void sort(int level, Span span, int bits) {
     if (span.count <= kInCache && span.count > kFew) {
       if (scratch_.empty()) scratch_.resize(kInCache);
@@ -102,8 +102,8 @@ class WordSorter {
         sort(level, span.swapped().part(starts[bin], starts[bin + 1]), bits - digit);
   }
 
-  // Digits from the lowest; those that are the same in all are skipped. The high bits tell most words apart, so only
-  // as many are gone through as that takes: what they leave together is looked into.
+  // Sorts by digits from the lowest, without digits that are the same in all words. The high bits tell most words
+  // apart, so only enough of these are sorted by; runs that stay together are sorted afterwards.
   Span by_digits(Span span, int bits) {
     int size = 0;
     while (span.count >> size > 1) ++size;
@@ -131,7 +131,7 @@ class WordSorter {
     return true;
   }
 
-  // Runs that are the same above bit `low`, by the bits below it.
+  // Sorts runs of words that are equal from bit `low` up, by the bits below.
   void look_into_runs(const Span& span, int low, int bits) {
     for (std::int64_t from = 0, to; from < span.count; from = to) {
       for (to = from + 1; to < span.count && span.words[to] >> low == span.words[from] >> low;) ++to;
@@ -145,7 +145,7 @@ class WordSorter {
     }
   }
 
-  // Words in order: where they hold all of a key, so are the rows; else runs of the same limb are looked into.
+  // Writes words that are in order. If they hold whole keys, so are the rows; else runs of equal limbs are sorted.
   void emit(int level, const Span& span) {
     if (level + 1 == keys_.levels()) return out_.put_all(span.words, span.count, span.at);
     const int up = keys_.index_bits();

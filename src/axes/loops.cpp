@@ -1,4 +1,4 @@
-// The list of nests and its prices.
+// Lists the loop nests of an index formula, with their prices.
 #include "axes/paths.hpp"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace {
 
 // Nanoseconds of one thread of an AMD machine with AVX-512, from the nests of six formulas.
 constexpr double kRun = 700;         // a run of outer axes
-constexpr double kWideRun = 1300;    // the same, in addition, if points have several components
+constexpr double kWideRun = 1300;    // more, if points have several components
 constexpr double kPair = 0.05;
-constexpr double kOperation = 0.03;  // of a pair
+constexpr double kOperation = 0.03;  // an operation of a pair
 constexpr double kMatrix = 0.8;      // an array with a number of its own for each pair, or one packed for a lane
 constexpr double kFactor = 0.05;     // a component of a product
 constexpr double kComponent = 0.07;  // a component of anything else, for each operation
 constexpr double kMoved = 2;         // a number that is put in another order
-// Lanes are counted in strips, and a sweep costs its start.
+// Lanes are counted in strips, and the start of a sweep costs as much as some columns.
 constexpr double kLanesOfStrip = 16, kColumnsOfStart = 4;
 
 // Components that one axis may become. With more components, states no longer fit the cache.

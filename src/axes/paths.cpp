@@ -1,4 +1,4 @@
-// The search of the cheapest path over all subsets of the factors.
+// Searches the cheapest path over all subsets of the factors.
 #include "axes/paths.hpp"
 
 #include <algorithm>
@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::size_t kMostFactors = 8;      // 3^8 ways to part a subset; with more factors, one pass
 constexpr double kSecondsOfProduct = 1e-10;  // on a path: from products of matrices of 1000
-// The memory that steps may leave in between: this, or as much as the largest factor or the result.
+// The most memory of intermediate products: this, or the memory of the largest factor or of the result.
 constexpr double kBytesBetween = 64e6;
 
-// The cheapest way to the product of a subset of the factors: its cost, the most memory that a step of it leaves, and
-// the subset that is its left part.
+// The cheapest way to the product of a subset of the factors: its cost, the most memory that one of its steps leaves,
+// and the subset that is its left part.
 struct Way {
   double cost = std::numeric_limits<double>::infinity(), bytes = 0;
   unsigned part = 0;
@@ -58,7 +58,7 @@ class Paths {
   // A product keeps the axes that the result or another factor has.
   AxisSet left(unsigned subset) const { return axes(subset) & (kept_ | axes(whole() ^ subset)); }
 
-  // A factor by itself, summed over the axes that nothing else has.
+  // Returns the way of one factor, summed over the axes that neither the result nor another factor has.
   Way alone(unsigned subset) const {
     const AxisSet own = axes(subset);
     return {left(subset) != own ? size(own) : 0, 0, 0};

@@ -12,36 +12,36 @@ constexpr int kNone = -1;
 inline AxisSet set_of(int axis) { return axis == kNone ? 0 : AxisSet{1} << axis; }
 inline bool contains(AxisSet all, AxisSet some) { return (all & some) == some; }
 
-// An array of a formula: the axes that it varies along, and those that stand alone in a dimension, in their order.
+// An array of a formula: the axes that it varies along, and the axes that stand alone in a dimension, in order.
 struct Place {
   AxisSet axes = 0;
   std::vector<int> dimensions{};
   bool has_components = false;
   double width = 1;    // components of a point
-  double numbers = 1;  // of the whole array
+  double numbers = 1;  // numbers of the whole array
 };
 
 struct IndexFormula {
-  std::vector<double> extents;  // of all axes
-  std::vector<int> kept;        // in the order of the left side
+  std::vector<double> extents;  // extents of all axes
+  std::vector<int> kept;        // in the order of the formula's left side
   std::vector<Place> places;
   bool any_order;   // the fold needs no order of its terms
   bool components;  // an axis may become the components of a point
   bool columns;     // two kept axes may be lane and columns
   double operations;
-  bool product;  // of arrays alone
+  bool product;  // the formula is a product of arrays alone
 };
 
-// A loop nest: lane, and sweep (folded) or columns (kept), and components. The other axes are outer ones.
+// A loop nest: lane, and sweep (folded) or columns (kept), and components. The other axes are outer axes.
 struct Nest {
   int lane = kNone, sweep = kNone, components = kNone, columns = kNone;
-  double seconds = 0;  // expected of one thread
+  double seconds = 0;  // expected seconds of one thread
 };
 
 std::vector<Nest> nests_of(const IndexFormula& formula);
 
 // --- contraction paths ----------------------------------------------------------------------------------------------
-// A sum of a product of several arrays, two factors at a time.
+// A sum of a product of several arrays is computed two factors at a time.
 
 // A factor, or the product of two parts of the path.
 struct Path {
@@ -49,8 +49,8 @@ struct Path {
   std::unique_ptr<Path> left{}, right{};
 };
 
-// The path of least cost, for factors that vary along these axes; none if one pass over all points, which takes so many
-// seconds, is as good, or if what lies in between takes too much memory.
+// Returns the path of least cost, for factors that vary along these axes; null if one pass over all points, which takes
+// `seconds`, is as good, or if intermediate products take too much memory.
 std::unique_ptr<Path> cheapest_path(const std::vector<AxisSet>& factors, AxisSet kept,
                                     const std::vector<double>& extents, double seconds);
 

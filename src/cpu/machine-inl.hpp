@@ -146,7 +146,7 @@ struct Machine {
     Work::work(*i, run, &s);
     return go_on(i + 1, run, s);
   }
-  // Does two kinds of work for one instruction. The second kind has one step, whatever work comes before it.
+  // Runs two kinds of work for one instruction. The second kind has one step, whatever work comes before it.
   template <class Work, class Next>
   __attribute__((flatten)) static void step_before(const Ready* i, Run* run, V a, V b, V c, V d, V e, V f, V g, V h) {
     Strip s = strip_of(a, b, c, d, e, f, g, h);

@@ -248,7 +248,7 @@ class Cpu : public Backend {
 
   double seconds(const Plan& plan, const Variant& variant, const Sizes& sizes, Home home) const override {
     double instructions = work_per_pair(variant);
-    // With few components, differences are as fast as the expanded form.
+    // Differences of few components are as fast as the expanded form.
     if (variant.form == Variant::Algebra::expanded)
       instructions = std::max(instructions, work_per_pair(plan.variants.back()) + 1);
     const double work = sizes.pairs() * instructions * kCpuSecondsPerInstruction;

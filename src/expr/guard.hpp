@@ -13,7 +13,7 @@ struct Flow {
   int guard = 0;
 };
 
-// From `lazy_if(test, a, b)`, a cotangent flows back to `a` only where the test is true. Behind `a`, slopes may be
+// The cotangent of `lazy_if(test, a, b)` flows back to `a` only where the test is true. Behind `a`, slopes may be
 // infinite or NaN where it does not flow, and 0 times infinity or NaN is not 0. So the cotangent goes on unchanged
 // beside its guard, a chain of tests, and is set to 0 elsewhere after all multiplications.
 class Guards {

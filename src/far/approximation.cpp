@@ -50,7 +50,7 @@ class Approximated : public Approximation {
     scale = std::max(scale, distance::kSmallestScale);  // if the formula is 0 everywhere
     rough = distance::is_rough(form_.profile, cube_.width, form_.power, scale);
     const Demands demands{request.tolerance * scale, request.grade, form_.power};
-    // With a power of the difference, a column of weights has more moments, so pairs cost less in relation.
+    // A power of the difference gives a column of weights more moments, so pairs cost less in relation.
     Prices prices = request.prices;
     prices.pair /= 1 + form_.power * D;
     Octree<D>& sources = sources_ ? *sources_ : *targets_;

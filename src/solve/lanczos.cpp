@@ -294,7 +294,7 @@ Block random_signs(Index rows, Index columns, std::uint64_t seed, Index first) {
 }
 
 // --- square root ----------------------------------------------------------------------------------------------------
-// With the basis Q of a Lanczos process, B^1/2 x is nearly |x| Q T^1/2 e long before the process ends.
+// The basis Q of a Lanczos process makes B^1/2 x nearly |x| Q T^1/2 e long before the process ends.
 
 namespace {
 

@@ -1,13 +1,13 @@
-// Sums over pairs, neighbours, orders and index_add() for C and C++ code of other packages, of plain numbers.
+// Sums over pairs, neighbours, orders and index_add() on plain numbers, for C and C++ code of other packages.
 //
 // A package that uses this header has `LinkingTo: kernweave` and `Imports: kernweave` in DESCRIPTION, and imports one
 // function in NAMESPACE, so that kernweave is loaded first: importFrom(kernweave, reduction_pointer).
 //
 // - Call these functions on R's main thread. They use `threads` threads themselves; 0 lets kernweave decide.
-// - Matrices lie column by column, as in R. Numbers of rows count from 1, as in R; where there is none, NA_INTEGER.
-// - Each function returns KERNWEAVE_OK, or what went wrong, with a sentence about it in `error`, which may be NULL. No
-//   exception and no error of R crosses the border. Results are then undefined. An interrupt by the user is
-//   KERNWEAVE_INTERRUPTED: free what you hold, and leave with an error of your own.
+// - Matrices lie column by column, as in R. Row numbers count from 1, as in R; a missing row number is NA_INTEGER.
+// - Each function returns KERNWEAVE_OK or the cause of its failure, with a sentence about it in `error`, which may be
+//   NULL. No exception and no error of R crosses the border. After a failure, results are undefined. An interrupt by
+//   the user is KERNWEAVE_INTERRUPTED: free your memory, and leave with an error of your own.
 // - Results are the same bits for any number of threads.
 #ifndef KERNWEAVE_API_H
 #define KERNWEAVE_API_H
@@ -20,10 +20,10 @@
 extern "C" {
 #endif
 
-// The version of this header. kernweave_api_version() is that of the installed package, which keeps older ones working.
+// The version of this header. kernweave_api_version() is that of the installed package, which supports older headers.
 #define KERNWEAVE_API 1
 
-// The causes of failure, those of ?`kernweave-conditions`.
+// The causes of failure, as in ?`kernweave-conditions`.
 enum kernweave_status {
   KERNWEAVE_INTERRUPTED = -1,
   KERNWEAVE_OK = 0,
@@ -50,7 +50,7 @@ typedef struct {
   char text[1024];
 } kernweave_error;
 
-// Points are rows. `data` may be NULL where there are no rows.
+// A matrix whose rows are points. `data` may be NULL if there are no rows.
 typedef struct {
   const double* data;
   int64_t rows, columns;
@@ -75,9 +75,9 @@ typedef struct {
 KERNWEAVE_FUNCTION(kernweave_api_version, (void), ())
 
 // out = K(x, y) b: the sum over the rows of y of kernel(x[i, ], y[j, ]) * b[j, ], x.rows * b.columns numbers.
-// `kernel` of r, the distance divided by `scale`: "gaussian" exp(-r^2 / 2), "laplacian" exp(-r), "matern32",
+// `kernel` names a function of r = distance / `scale`: "gaussian" exp(-r^2 / 2), "laplacian" exp(-r), "matern32",
 // "matern52", "cauchy" 1 / (1 + r^2), "inverse_multiquadric" 1 / sqrt(1 + r^2), "energy" -r, "thin_plate" r^2 log(r).
-// For other kernels, other reductions and a scale for each component there is kernweave_reduce().
+// For other kernels, other reductions and a scale for each component, use kernweave_reduce().
 KERNWEAVE_FUNCTION(kernweave_sum,
                    (const char* kernel, double scale, kernweave_matrix x, kernweave_matrix y, kernweave_matrix b,
                     int threads, double* out, kernweave_error* error),
@@ -85,9 +85,9 @@ KERNWEAVE_FUNCTION(kernweave_sum,
 
 // Computes a reduction that was prepared in R: reduction_pointer(sum(F, index = "j")), where F has placeholders, gives
 // an external pointer, and `reduction` is its R_ExternalPtrAddr(). Keep that pointer from R's collector. `operands` has
-// the data of the `count` placeholders in the order in which the pointer prints them. Each result is in `values`, a row
-// for each point kept, or in `numbers` where it is a row number (argmin), or in both (min_argmin, Kmin_argKmin); the
-// other may be NULL. There is room for `size` numbers: rows times K times components.
+// the data of the `count` placeholders in the order in which the pointer prints them. `values` gets the results, a row
+// for each point kept; `numbers` gets results that are row numbers (argmin; both: min_argmin, Kmin_argKmin); an unused
+// pointer may be NULL. There is room for `size` numbers: rows times K times components.
 KERNWEAVE_FUNCTION(kernweave_reduce,
                    (const void* reduction, const kernweave_matrix* operands, int count, int threads, double* values,
                     double* numbers, int64_t size, kernweave_error* error),
@@ -95,21 +95,21 @@ KERNWEAVE_FUNCTION(kernweave_reduce,
 
 // Finds the k points nearest to each row of `query`: query.rows x k numbers, nearest first, at equal distances the
 // lower row number first. `exclude_self`: query and points are the same, and no row is its own neighbour. `distance`
-// may be NULL. Pairs whose distance is NaN are not there: a missing neighbour is NA_INTEGER, at distance Inf.
+// may be NULL. Pairs whose distance is NaN are skipped: a missing neighbour is NA_INTEGER, at distance Inf.
 KERNWEAVE_FUNCTION(kernweave_nearest,
                    (kernweave_matrix query, kernweave_matrix points, int k, int exclude_self, int threads, int* index,
                     double* distance, kernweave_error* error),
                    (query, points, k, exclude_self, threads, index, distance, error))
 
-// Finds the points within a radius of each row of `query`, nearest first. Two calls: with `index` NULL it fills
-// `offsets`, query.rows + 1 numbers; then, with the same offsets, `index` and `distance` (which may be NULL), of
-// offsets[query.rows] numbers each. The neighbours of row i from 0 are at offsets[i] to offsets[i + 1] - 1.
+// Finds the points within a radius of each row of `query`, nearest first, in two calls: with `index` NULL it fills
+// `offsets`, query.rows + 1 numbers; then, with the same offsets, it fills `index` and `distance` (which may be NULL),
+// offsets[query.rows] numbers each. Counted from 0, row i has its neighbours at offsets[i] to offsets[i + 1] - 1.
 KERNWEAVE_FUNCTION(kernweave_radius,
                    (kernweave_matrix query, kernweave_matrix points, double radius, int exclude_self, int threads,
                     int64_t* offsets, int* index, double* distance, kernweave_error* error),
                    (query, points, radius, exclude_self, threads, offsets, index, distance, error))
 
-// Finds the stable order of rows by `count` keys of so many rows, the first key first, missing values last.
+// Finds the stable order of `rows` rows by `count` keys, the first key first, missing values last.
 KERNWEAVE_FUNCTION(kernweave_order,
                    (const kernweave_key* keys, int count, int64_t rows, int threads, int* order,
                     kernweave_error* error),

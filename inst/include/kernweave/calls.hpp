@@ -26,7 +26,7 @@ struct Called;
 #define FOLD2(Name, ...) \
   template <> \
   struct Called<Op::Name> : op::Name {};
-// Engines that have calls of these bring the table (LookingUp in src/cpu/fused-inl.hpp).
+// An engine that makes these calls brings the table (LookingUp in src/cpu/fused-inl.hpp).
 #define LOOKUP(Name, ...) \
   template <> \
   struct Called<Op::Name> { \
@@ -34,7 +34,7 @@ struct Called;
   };
 #include "ops.def"
 
-// The way of a call that its row writes. Engines have other ways, with faster functions for some rows.
+// Computes a call as its row of ops.def defines it. Engines have other ways, with faster functions for some rows.
 struct AsWritten {
   template <Op kOp, class L>
   KW_FN L call(L x, L y) {
@@ -43,8 +43,8 @@ struct AsWritten {
 };
 
 // Carries out the calls from number kNumber on, for row k and column c of a strip; returns the value of the last one.
-// found[0] is the fold's value, found[n] that of call n. What a call takes besides (a number of the row, of the column,
-// or one for all pairs), its element of `taken` gets.
+// found[0] is the fold's value, found[n] the value of call n. A call's other arguments (a number of the row, of the
+// column, or one for all pairs) come from its element of `taken`.
 template <int kNumber, class L, class Way, class Takes, class Call, class... Calls>
 KW_FN L follow(Way* way, L* found, const Takes* taken, int k, int c) {
   found[kNumber] = way->template call<Call::kOp>(taken->template get<Call::kX>(found, k, c),

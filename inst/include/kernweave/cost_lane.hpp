@@ -1,4 +1,4 @@
-// A lane that counts what a row's value costs: about how many instructions a vector of lanes takes. Knows no operation.
+// A lane that counts the cost of a row's value: about the number of instructions of a vector. Knows no operation.
 #pragma once
 #include "lane.hpp"
 

@@ -19,12 +19,12 @@ KW_FN double binomial_term(int n, int k, double a) {
   return ways * to_power(a, n - k);
 }
 
-// One column of weights spread over several series of a box, its slots: the first has weights by themselves, the others
-// weights times a power of one component of their points' places.
+// One column of weights as several series of a box, its slots: the first slot has the weights themselves, each other
+// slot has the weights times a power of one component of their points' places.
 struct Spread {
   int power, components;
 
-  // For points of a width. Without a difference there is one component, and one slot.
+  // Returns the spread for points of a width. Without a difference there is one component, and one slot.
   static Spread of(int power, int width) { return {power, power ? width : 1}; }
 
   KW_FN int count() const { return 1 + power * components; }
@@ -33,13 +33,13 @@ struct Spread {
   }
   KW_FN int exponent(int slot) const { return slot == 0 ? 0 : 1 + (slot - 1) / components; }
   KW_FN int component(int slot) const { return slot == 0 ? 0 : (slot - 1) % components; }
-  // Tells whether a component's power of the difference is made of this slot, among others.
+  // Tells whether the power of a component's difference is computed from this slot, among others.
   KW_FN bool is_of(int slot, int which) const { return which < components && (slot == 0 || component(slot) == which); }
 };
 
-// Error bound: how far |x|^2 + |y|^2 - 2 <x, y> may lie above |x - y|^2 made of differences, in roundings of |x|^2 +
-// |y|^2. Inner product, squares and differences are rounded once or twice a component, at numbers of no more than twice
-// the two squares.
+// Error bound: the most by which |x|^2 + |y|^2 - 2 <x, y> may exceed |x - y|^2 computed from differences, in roundings
+// of |x|^2 + |y|^2. Inner product, squares and differences are rounded once or twice a component, at numbers of at most
+// 2 (|x|^2 + |y|^2).
 KW_FN constexpr double expansion_error(int width) { return 6.0 * width + 32.0; }
 
 }  // inline namespace KW_ISA

@@ -1,5 +1,5 @@
-// Elementary functions made of a lane's primitives, alike for one number, many, and those of a device: rounding,
-// hyperbolic functions and their inverses, arcs. A few units in the last place each.
+// Elementary functions made of a lane's primitives, with one code for numbers, for vectors and for a device: rounding,
+// hyperbolic functions and their inverses, arcs. Errors are a few units in the last place.
 #pragma once
 #include "lane.hpp"
 
@@ -9,7 +9,7 @@ inline namespace KW_ISA {
 template <class L>
 constexpr bool kSingle = sizeof(typename L::Number) == 4;
 
-// The sum of coefficients times powers of x, the constant first.
+// Returns the sum of coefficients times powers of x, the constant first.
 template <class L>
 KW_FN constexpr L polynomial(L, double last) {
   return L(last);
@@ -30,8 +30,8 @@ KW_FN constexpr L not_a_number() {
 
 // --- rounding ---
 
-// The nearest whole number, of two the even one: adding a number so large that the sum has no digits behind the point
-// rounds, and taking it off again leaves the rest.
+// Returns the nearest whole number, the even one of two equally near: adding a number so large that the sum has no
+// digits behind the point rounds, and subtracting that number again leaves the rounded number.
 template <class L>
 KW_FN constexpr L nearest(L x) {
   const L unit(kSingle<L> ? 0x1p23 : 0x1p52);
@@ -49,7 +49,7 @@ template <class L>
 KW_FN constexpr L trunc(L x) {
   return with_sign_of(x, floor(abs(x)));
 }
-// x - y floor(x / y), which has the sign of y.
+// Returns x - y floor(x / y), which has the sign of y.
 template <class L>
 KW_FN constexpr L modulo(L x, L y) {
   return x - y * floor(x / y);
@@ -62,13 +62,13 @@ KW_FN constexpr L expm1(L x) {
   const L half = tanh(x * L(0.5));
   return select(abs(x) < L(1.0), (half + half) / (L(1.0) - half), exp(x) - L(1.0));
 }
-// log(1 + x). The quotient makes up for the digits of x that 1 + x has lost.
+// Returns log(1 + x). The quotient makes up for the digits of x that 1 + x has lost.
 template <class L>
 KW_FN constexpr L log1p(L x) {
   const L sum = L(1.0) + x, kept = sum - L(1.0);
   return select(kept == L(0.0), x, log(sum) * select(x < L(1.0), x / kept, L(1.0)));
 }
-// log(1 + exp(x))
+// Returns log(1 + exp(x)).
 template <class L>
 KW_FN constexpr L softplus(L x) {
   return select(L(0.0) < x, x, L(0.0)) + log1p(exp(-abs(x)));
@@ -89,7 +89,7 @@ KW_FN constexpr L cosh(L x) {
   return (L(0.5) * half) * half + L(0.5) / (half * half);
 }
 
-// Argument beyond which 1 does not count beside its square.
+// The argument beyond which 1 is negligible beside its square.
 constexpr double kLargeSquare = 0x1p28;
 constexpr double kLn2 = 0.69314718055994530942;
 
@@ -114,8 +114,8 @@ KW_FN constexpr L atanh(L x) {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// (atan(t) / t - 1) / t^2 with z = t^2, t up to tan(pi / 8): relative error of the whole 2^-28 and 2^-57, at
-// Chebyshev's points.
+// Returns (atan(t) / t - 1) / t^2 with z = t^2, t up to tan(pi / 8), interpolated at Chebyshev's points: the relative
+// error of the whole is 2^-28 in float32, 2^-57 in float64.
 template <class L>
 KW_FN constexpr L atan_tail(L z) {
   if constexpr (kSingle<L>) {
@@ -127,7 +127,7 @@ KW_FN constexpr L atan_tail(L z) {
                       -0.0508544973794025986, 0.0392316582955871913, -0.019176887119062259);
   }
 }
-// Argument reduction: the arc less a quarter or half of a right angle, so that little is left for the series.
+// Argument reduction: subtracts 0, pi / 4 or pi / 2 from the arc, so that little is left for the series.
 template <class L>
 KW_FN constexpr L atan(L x) {
   const L a = abs(x);
@@ -148,7 +148,7 @@ KW_FN constexpr L acos(L x) {
   const L arc = atan(sqrt((L(1.0) - x) / (L(1.0) + x)));
   return arc + arc;
 }
-// The angle of the point (x, y).
+// Returns the angle of the point (x, y).
 template <class L>
 KW_FN constexpr L atan2(L y, L x) {
   const L a = abs(y), b = abs(x);
@@ -159,7 +159,7 @@ KW_FN constexpr L atan2(L y, L x) {
 
 // --- circles in half turns ---
 
-// The value, its sign turned where `whole`, a number of half turns, is odd.
+// Returns the value, with its sign changed if `whole`, a number of half turns, is odd.
 template <class L>
 KW_FN constexpr L turned(L whole, L value) {
   return select(differs(nearest(whole * L(0.5)) * L(2.0), whole), -value, value);
@@ -175,7 +175,7 @@ KW_FN constexpr L cospi(L x) {
   return turned(whole, sin((L(0.5) - abs(x - whole)) * L(kPi)));
 }
 
-// The derivative of sin(x) / x. Next to 0 its terms cancel: there, the series.
+// The derivative of sin(x) / x. Near 0 its terms cancel, so the series is used there.
 template <class L>
 KW_FN constexpr L sinc_slope(L x) {
   const L near_0 = x * polynomial(x * x, -1.0 / 3, 1.0 / 30, -1.0 / 840, 1.0 / 45360, -1.0 / 3991680, 1.0 / 518918400,

@@ -46,8 +46,8 @@ KW_FN double abs(double x) { return ::fabs(x); }
 KW_FN float pow(float x, float y) { return ::powf(x, y); }
 KW_FN double pow(double x, double y) { return ::pow(x, y); }
 #ifdef __CUDA_ARCH__
-// A device computes float functions in its own way, by hardware estimates of at most 2 units in the last place. Numbers
-// below 1.2e-38 count as 0 there, divisors beyond 8.5e37 as infinite.
+// A device computes float functions in its own way, by hardware estimates of at most 2 units in the last place. It
+// takes numbers below 1.2e-38 for 0, and divisors beyond 8.5e37 for infinite.
 __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000); }
 __device__ __forceinline__ float exp2(float x) {
   float y;
@@ -90,18 +90,18 @@ KW_FN T greater(T x, T y) {
 #endif
 }  // namespace primitive
 
-// Infinity, as a row writes it.
+// Returns infinity, for use in rows of ops.def.
 KW_FN double positive_infinity() { return primitive::infinity(); }
 
 // The scalar lane. Literals in rows are doubles; the converting constructor narrows them at compile time, so a float
-// kernel holds no double arithmetic. I is the type of row numbers, large enough for what is counted.
+// kernel holds no double arithmetic. I is the type of row numbers, large enough for all of them.
 template <class T, class I = Index>
 struct Scalar {
   using Number = T;
   using Mask = bool;
   using Indices = I;
   using Place = I;   // row number of one lane, in a state
-  using Places = I;  // of all lanes
+  using Places = I;  // row numbers of all lanes
   static constexpr int kLanes = 1;
   T v;
 
@@ -127,11 +127,11 @@ struct Scalar {
 
   KW_FN friend Scalar exp(Scalar a) { return of(primitive::exp(a.v)); }
   KW_FN friend Scalar exp2(Scalar a) { return of(primitive::exp2(a.v)); }
-  // 2^-a for an a that is not negative: vectors then have one bound less to look after.
+  // Returns 2^-a for a >= 0: vectors then have one bound less to test.
   KW_FN friend Scalar exp2_minus(Scalar a) { return of(primitive::exp2(-a.v)); }
   KW_FN friend Scalar log(Scalar a) { return of(primitive::log(a.v)); }
   KW_FN friend Scalar sqrt(Scalar a) { return of(primitive::sqrt(a.v)); }
-  // 0 at 0, so that a norm has derivative 0 where its argument vanishes. 1 / sqrt(x) stays Inf there.
+  // Returns 0 at 0, so that a norm has derivative 0 if its argument is 0. inverse_sqrt() stays Inf there.
   KW_FN friend Scalar rsqrt(Scalar a) { return of(a.v == T(0) ? T(0) : primitive::inverse_sqrt(a.v)); }
   KW_FN friend Scalar inverse_sqrt(Scalar a) { return of(primitive::inverse_sqrt(a.v)); }
   KW_FN friend Scalar square(Scalar a) { return of(a.v * a.v); }
@@ -144,7 +144,7 @@ struct Scalar {
   KW_FN friend Mask truth(Scalar a) { return a.v != T(0); }
   KW_FN friend Mask is_nan(Scalar a) { return a.v != a.v; }
   KW_FN friend Scalar select(Mask test, Scalar yes, Scalar no) { return of(test ? yes.v : no.v); }
-  // The smaller one; either where one is NaN.
+  // Returns the smaller number; either of the two if one is NaN.
   KW_FN friend Scalar lesser(Scalar a, Scalar b) { return of(primitive::lesser(a.v, b.v)); }
   KW_FN friend Scalar greater(Scalar a, Scalar b) { return of(primitive::greater(a.v, b.v)); }
 
@@ -165,7 +165,7 @@ KW_FN int lane(int index, int) { return index; }
 KW_FN void set_lane(Index* index, int, Index number) { *index = number; }
 KW_FN void set_lane(int* index, int, int number) { *index = number; }
 
-// Value of a slot: a number as it is, a truth value as 1 or 0.
+// Returns the value of a slot: a number as it is, a truth value as 1 or 0.
 template <class L>
 KW_FN constexpr L number(L value) {
   return value;
@@ -184,7 +184,7 @@ KW_FN L nan() {
   return infinity<L>() - infinity<L>();
 }
 
-// A number the compiler knows, and calls of f with all of them from kLast down to 0: a loop that must be unrolled
+// A number that the compiler knows, and calls of f with each number from kLast down to 0: a loop that must be unrolled
 // wholly, since its body keeps arrays in registers.
 template <int kValue>
 struct Constant {
@@ -198,7 +198,7 @@ KW_FN void downward(F f) {
   }
 }
 
-// One lane of a value, as a value of another kind of lane.
+// Returns one lane of a value, as a value of another kind of lane.
 template <class L, class M>
 KW_FN L from_lane(M value, int k) {
   return L::of(static_cast<typename L::Number>(lane(value, k)));

@@ -1,5 +1,5 @@
-// The names of all operations and reductions, for the engine and for kernels, and chains of calls by name. Knows
-// nothing of what they do, and no lane.
+// The names of all operations and reductions, for the engine and for kernels, and chains of calls by name. Knows no
+// implementation and no lane.
 #pragma once
 
 namespace kernweave {
@@ -7,7 +7,7 @@ namespace kernweave {
 // The structural operations first, then one per row.
 //   Swap(f)          f with i and j exchanged
 //   Take(f, rows)    f with one axis (attribute 0: i, 1: j) replaced by the row numbers `rows`
-//   Gather(v, rows)  a variable read at row numbers: what Take becomes at the leaves
+//   Gather(v, rows)  a variable read at row numbers: Take becomes this at the leaves
 enum class Op : unsigned short {
   Var,
   Number,
@@ -35,8 +35,8 @@ enum class Red : unsigned char {
 };
 
 // --- chains ---------------------------------------------------------------------------------------------------------
-// A chain is a pair that is one fold of a row and a column, then calls with one result each, then one reduction. The
-// common chains (fused.def) are compiled ahead, since all but the number of components is known then.
+// A chain computes a pair by one fold of a row and a column, then calls with one result each, then one reduction. The
+// common chains (fused.def) are compiled ahead, since only the number of components is not known then.
 
 // Argument of a call: the value of an earlier call by its number (from 1 on; 0 is the fold), or one of these.
 enum Argument { kNoArgument = -1, kOnce = -2, kOfRow = -3, kOfColumn = -4, kOfTable = -5 };

@@ -1,5 +1,5 @@
 // Turns the rows of ops.def into functions, one struct per operation. Knows no engine.
-// All are constexpr, so that an engine may run them on a lane of its own at compile time.
+// All functions are constexpr, so that an engine may run them on a lane of its own at compile time.
 // A struct has `eval` (element-wise), `start` and `next` (folds), or `loop` (operations with their own loop).
 #pragma once
 #include "lane.hpp"

@@ -1,8 +1,8 @@
-// Cuts work on sorted lists into parts of as many items each: the even split, the merge path, the load-balancing walk
+// Cuts work on sorted lists into parts with equally many items: the even split, the merge path, the load-balancing walk
 // and the balanced path. Knows no kind of item; threads of a CPU and blocks of a GPU call it.
 //
-// A list is whatever gives its items by `list[k]`, k from 0. Parts are told apart by a *diagonal*: how many items all
-// lists together have given before the cut.
+// A list is any object whose items are `list[k]`, k from 0. A cut is given by its *diagonal*: the number of items of
+// all lists together that come before the cut.
 #pragma once
 #include "lane.hpp"
 
@@ -22,13 +22,13 @@ struct Less {
   }
 };
 
-// Returns where part number `part` of an even split begins; part number `parts` begins at the end.
+// Returns the first item of part number `part` of an even split; part number `parts` begins at the end.
 KW_FN constexpr Index even_split(Index items, Index parts, Index part) {
   const Index more = items % parts;
   return part * (items / parts) + (part < more ? part : more);
 }
 
-// Counts the items of a sorted list, of those at `first` .. `last` - 1 and before, that come before the key.
+// Counts the items of a sorted list before `last` that come before the key; counts all items before `first`.
 template <class List, class Key, class Before = Less>
 KW_FN constexpr Index lower_bound(const List& list, Index first, Index last, const Key& key, Before before = {}) {
   while (first < last) {
@@ -50,8 +50,8 @@ KW_FN constexpr Index upper_bound(const List& list, Index first, Index last, con
   return first;
 }
 
-// Counts the items of `a` among the first `diagonal` items of two merged lists. Equal items of `a` come before those of
-// `b`.
+// Counts the items of `a` among the first `diagonal` items of two merged lists. Equal items of `a` come before equal
+// items of `b`.
 template <class A, class B, class Before = Less>
 KW_FN constexpr Index merge_path(const A& a, Index a_count, const B& b, Index b_count, Index diagonal,
                                  Before before = {}) {
@@ -64,26 +64,26 @@ KW_FN constexpr Index merge_path(const A& a, Index a_count, const B& b, Index b_
   return first;
 }
 
-// A place in objects that have items each, one after the other: the first object that has not ended, and the first item
-// that has not come. `ends[k]` is how many items come up to the end of object k.
+// A place in a sequence of objects with items: the first object that has not ended, and the first item that has not
+// come. `ends[k]` is the number of items up to the end of object k.
 struct Place {
   Index object, item;
 };
 
-// The object an item belongs to; objects without items have none.
+// Returns the object that an item belongs to; objects without items have none.
 template <class Ends>
 KW_FN constexpr Index object_of(const Ends& ends, Index objects, Index item) {
   return upper_bound(ends, 0, objects, item);
 }
 
-// The place at which so many items have come and objects have ended.
+// Returns the place at which `diagonal` items and ends of objects have come.
 template <class Ends>
 KW_FN constexpr Place walk_to(const Ends& ends, Index objects, Index items, Index diagonal) {
   const Index object = merge_path(ends, objects, Counting(), items, diagonal);
   return {object, diagonal - object};
 }
 
-// Goes from a place to a later one: item(object, item) for all items, end(object) where an object ends.
+// Goes from a place to a later one: calls item(object, item) for all items, end(object) at the end of each object.
 template <class Ends, class Item, class End>
 KW_FN constexpr void walk(const Ends& ends, Place from, Place to, Item item, End end) {
   while (from.object < to.object || from.item < to.item) {
@@ -105,8 +105,8 @@ KW_FN constexpr Index run_length(const List& list, Index first, Index count, con
   return upper_bound(list, first, first + most < count ? first + most : count, key, before) - first;
 }
 
-// The merge path of lists whose equal items are paired by rank, the first of `a` with the first of `b`, before what is
-// left of the longer run. No pair is cut: where the diagonal would, the part before it has one item more.
+// Returns the merge path of lists whose equal items are paired by rank, the first of `a` with the first of `b`, before
+// the rest of the longer run. No pair is cut: if the diagonal would cut one, the part before it has one item more.
 template <class A, class B, class Before = Less>
 KW_FN constexpr Cut balanced_path(const A& a, Index a_count, const B& b, Index b_count, Index diagonal,
                                   Before before = {}) {

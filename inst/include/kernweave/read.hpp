@@ -1,5 +1,5 @@
-// Views of the arguments and the result of an operation with its own loop: components at a fixed stride, wherever they
-// lie; and a product that several share. Its loop() is a template over the result's type: a pointer, or a Write.
+// Views of the arguments and the result of an operation with its own loop: components at a fixed stride; and a product
+// that several operations share. A loop() is a template over the result's type: a pointer, or a Write.
 #pragma once
 #include "lane.hpp"
 
@@ -21,13 +21,13 @@ struct Write {
   KW_FN L& operator[](int k) const { return at[k * stride]; }
 };
 
-// The layout of a matrix: rows `down` apart, columns `across`.
+// The layout of a matrix: rows lie `down` apart, columns `across` apart.
 struct MatrixShape {
   int rows, columns, down, across;
 };
 
-// A matrix times a vector, both of components, for the operations on matrices. Four rows at a time: each number of the
-// vector is read once for the four, whose sums do not wait for each other.
+// Computes a matrix times a vector, both of components, for the operations on matrices. It takes four rows at a time:
+// each number of the vector is read once for the four, whose sums do not wait for each other.
 template <class L, class Out>
 KW_FN void matrix_times(Read<L> matrix, MatrixShape m, Read<L> vector, int first, Out out, int to) {
   int row = 0;

@@ -9,10 +9,10 @@ inline namespace KW_ISA {
 
 // --- the error function ---
 
-// erf is taken from its series below, from erfc above: there neither cancels.
+// Below this argument erf comes from its series, above it from erfc: in both ranges nothing cancels.
 constexpr double kErfMiddle = 0.75;
 
-// erf(t) / t with z = t^2, relative error 2^-29 and 2^-60.
+// Returns erf(t) / t with z = t^2, relative error 2^-29 in float32, 2^-60 in float64.
 template <class L>
 KW_FN constexpr L erf_near_0(L z) {
   if constexpr (kSingle<L>) {
@@ -26,7 +26,7 @@ KW_FN constexpr L erf_near_0(L z) {
   }
 }
 
-// exp(a^2) erfc(a) (1 + 2 a) for a from 3/4 to 28, in t = (a - k) / (a + k): relative error 2^-30 and 2^-60.
+// exp(a^2) erfc(a) (1 + 2 a) for 3/4 <= a <= 28, in t = (a - k) / (a + k): relative error 2^-30 (float32), 2^-60.
 template <class L>
 KW_FN constexpr L erfc_scaled(L a) {
   const L k(kSingle<L> ? 2.0 : 3.0), t = (a - k) / (a + k);
@@ -44,13 +44,13 @@ KW_FN constexpr L erfc_scaled(L a) {
   }
 }
 
-// exp(-a^2). The square is taken in two parts: that of a number of few digits is exact.
+// Returns exp(-a^2). The square has two parts: the square of `few`, a number of few digits, is exact.
 template <class L>
 KW_FN constexpr L exp_minus_square(L a) {
   const L few = nearest(a * L(16.0)) * L(0.0625);
   return exp(-(few * few)) * exp((few - a) * (few + a));
 }
-// erfc from kErfMiddle on, up to where it is 0.
+// Returns erfc from kErfMiddle on, up to the argument at which it becomes 0.
 template <class L>
 KW_FN constexpr L erfc_far(L a) {
   const L within = select(a < L(28.0), a, L(28.0));
@@ -70,7 +70,7 @@ KW_FN constexpr L erfc(L x) {
 
 // --- the gamma function ---
 
-// Asymptotic series are used from here on; below, the argument is moved up by as much.
+// Asymptotic series are used from this argument on; a smaller argument is moved up by this number.
 constexpr int kGammaSteps = 8;
 
 template <class L>
@@ -78,7 +78,7 @@ KW_FN constexpr L moved_up(L x) {
   return select(x < L(kGammaSteps), x + L(kGammaSteps), x);
 }
 
-// x (x + 1) ... (x + 7), and the sums of 1 / (x + k) and of its square, as quotients: one division each.
+// x (x + 1) ... (x + 7), and the sums of 1 / (x + k) and of 1 / (x + k)^2, as quotients with one division each.
 template <class L>
 struct GammaSteps {
   L product, sum, squares;
@@ -97,7 +97,7 @@ KW_FN constexpr GammaSteps<L> gamma_steps(L x) {
   return {product, above / product, squares_above / square_of};
 }
 
-// For x of at least 0.
+// Computes lgamma() for x >= 0.
 template <class L>
 KW_FN constexpr L lgamma_right(L x) {
   const L w = moved_up(x), r = L(1.0) / w;
@@ -111,7 +111,7 @@ KW_FN constexpr L lgamma(L x) {
   const L right = lgamma_right(select(x < L(0.0), L(1.0) - x, x));
   return select(x < L(0.0), (L(1.14472988584940017414) - log(abs(sinpi(x)))) - right, right);
 }
-// NaN where it has a pole, as in R.
+// Returns NaN at a pole, as in R.
 template <class L>
 KW_FN constexpr L gamma(L x) {
   const L size = exp(lgamma(x));
@@ -149,7 +149,7 @@ KW_FN constexpr L trigamma(L x) {
   return select(x < L(0.0), turn * turn - right, right);
 }
 
-// Terms of Euler and Maclaurin: each is a coefficient times w^-s / w, s and the power moving on by two.
+// Sums Euler and Maclaurin's terms: each is a coefficient times w^-s / w, and s and the power move on by two.
 template <class L>
 KW_FN constexpr L bernoulli_terms(L, L, L) {
   return L(0.0);

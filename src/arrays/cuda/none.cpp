@@ -1,4 +1,4 @@
-// In place of the verbs for arrays on a device, where no nvcc was found at installation: there are none.
+// Replaces the verbs for arrays on a device if no nvcc was found at installation: there are no verbs.
 #include "arrays/cuda/verbs.hpp"
 
 namespace kernweave::arrays::cuda {

@@ -1,5 +1,5 @@
-// The verbs for arrays on a device: what was compiled at installation, or nothing. Work is put on the device's stream,
-// and waited for only where a number is asked.
+// The verbs for arrays on a device, compiled at installation, or none. Work is put on the device's stream, and waited
+// for only if a number is returned.
 #pragma once
 #include <memory>
 #include "arrays/verbs.hpp"
@@ -23,8 +23,8 @@ class CudaVerbs : public Verbs {
   Device& gpu;
 };
 
-// Null where no nvcc was found at installation, or the device does not run the verbs: the runtime asks for a driver
-// that is not older, and for code or a translation.
+// Returns null if no nvcc was found at installation, or if the device does not run the verbs: the runtime needs a
+// driver that is not older, and code or a translation for the device.
 std::unique_ptr<Verbs> verbs_on(Device& device);
 
 }  // namespace kernweave::arrays::cuda

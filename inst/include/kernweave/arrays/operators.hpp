@@ -2,9 +2,9 @@
 // numbers one by one. An operator has
 //   init()               the neutral element
 //   take(value, place)   takes in an item; `place` is its number, from 1
-//   merge(later)         takes in what an operator made of later items
+//   merge(later)         takes in the state of an operator that has taken later items
 //   finish(values)       writes kResults numbers
-// and says how many of it, in turn, fold a long run (kWide). Knows no engine.
+// and a number kWide: so many copies of it fold a long run in turn. Knows no engine.
 #pragma once
 #include "../red/aggregates.hpp"
 #include "../red/logsumexp.hpp"
@@ -14,7 +14,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace operators {
 
-// The defaults of what an operator says of itself.
+// The defaults of an operator's properties.
 struct OperatorDefaults {
   static constexpr int kResults = 1, kWide = 1;
   static constexpr bool kAddsOnly = false;       // merging is as cheap as taking, and waits for no comparison
@@ -24,7 +24,7 @@ struct OperatorDefaults {
 using Lane = Scalar<double>;
 using WholeLane = Scalar<Index>;
 
-// One state, of items times a sign; the result times it too. With kSkip, items that are NaN do not count.
+// An operator of one state: items are multiplied by a sign, and so is the result. With kSkip, NaN items are skipped.
 template <class State, bool kSkip, int kSign = 1, int kInTurn = 8>
 struct OneState : OperatorDefaults {
   static constexpr int kWide = kInTurn;
@@ -52,7 +52,7 @@ template <bool kSkip>
 using Min = OneState<red::Min<Lane>, kSkip>;
 template <bool kSkip>
 using Max = OneState<red::Min<Lane>, kSkip, -1>;
-// Most terms are not far above the scale, and take one exponential.
+// Most terms are not far above the scale: these need one exponential.
 template <bool kSkip>
 struct LogSumExp : OneState<red::LogSumExp<Lane>, kSkip, 1, 1> {
   using Base = OneState<red::LogSumExp<Lane>, kSkip, 1, 1>;
@@ -65,7 +65,7 @@ struct LogSumExp : OneState<red::LogSumExp<Lane>, kSkip, 1, 1> {
   }
 };
 
-// The place of the smallest item, or of the largest; NaN for none. NaN never wins.
+// Finds the place of the smallest item, or of the largest; NaN if there is none. NaN never wins.
 template <int kSign>
 struct ArgMin : OperatorDefaults {
   red::MinArgMin<Lane> state;
@@ -81,7 +81,7 @@ struct ArgMin : OperatorDefaults {
 // The int that stands for a missing number, as in R.
 constexpr int kMissing = -2147483647 - 1;
 
-// A sum of whole numbers, exact; NaN where an item was missing.
+// An exact sum of whole numbers; NaN if an item is missing and not skipped.
 template <bool kSkip>
 struct WholeSum : OperatorDefaults {
   static constexpr int kWide = 8;
@@ -98,7 +98,7 @@ struct WholeSum : OperatorDefaults {
     total.step(WholeLane::of(known ? static_cast<Index>(value) : 0), WholeLane(1.0), 0, true);
     if constexpr (!kSkip) missing |= !known;
   }
-  // Takes in an item. If the item is missing, the sum is of no use, unless missing items are skipped.
+  // Takes in an item. A missing item makes the sum useless, unless missing items are skipped.
   KW_FN void take(int value, Index) {
     const bool known = value != kMissing;
     total.step(WholeLane::of(value), WholeLane(1.0), 0, !kSkip || known);
@@ -166,7 +166,7 @@ struct Range : OperatorDefaults {
   }
 };
 
-// Tells whether any item is true; with kAll, none false. A missing item leaves this open, unless another decides.
+// Tells whether any item is true; with kAll, no item is false. A missing item leaves this open unless another decides.
 template <bool kSkip, bool kAll>
 struct Any : OperatorDefaults {
   red::Any<Lane> decided, open;
@@ -190,7 +190,7 @@ struct Any : OperatorDefaults {
   }
 };
 
-// Operators that take items in turn, and so do not wait for each other.
+// Copies of an operator that take items in turn, and so do not wait for each other.
 template <class Operator, int kCount>
 struct InTurn {
   InTurn<Operator, kCount - 1> before;
@@ -238,8 +238,8 @@ KW_FN void finish_after(Operator before, const Operator& later, double* values) 
   before.finish(values);
 }
 
-// Writes what the operator makes of the items up to each one, or with kExclusive up to the one before. What only adds
-// takes items four at a time, so that each four wait for the last but once.
+// Writes the operator's result for the items up to each item or, with kExclusive, up to the item before it. An operator
+// that only adds takes items four at a time, so that its chain of dependent steps has one merge for four items.
 template <bool kExclusive, class Operator, class Places>
 KW_FN void fold_running(const double* values, Index count, const Places& places, double* running, Operator* state) {
   Operator now = *state;

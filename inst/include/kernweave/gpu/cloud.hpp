@@ -1,5 +1,5 @@
-// Kernels for facts of points that stay on a device. The work of a thread is a function of its number alone. The host's
-// compiler reads the same text.
+// Kernels that find properties of points that stay on a device. The work of a thread is a function of its number alone.
+// The host's compiler reads the same text.
 #pragma once
 #include "../lane.hpp"
 
@@ -23,7 +23,7 @@ KW_FN void some_rows(const CloudTask& t, long long at) {
   t.out[at] = t.points[at / some * t.rows + at % some * t.step];
 }
 
-// Computes the largest squared distance of rows at, at + count, ... from the centre. The maximum loses a NaN, so
+// Computes the largest squared distance of rows at, at + count, ... from the centre. The maximum ignores a NaN, so
 // total - total is added, which is 0 for a finite total, else NaN.
 KW_FN void partial_reach(const CloudTask& t, long long at) {
   double most = 0, total = 0;

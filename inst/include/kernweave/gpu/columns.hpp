@@ -14,14 +14,14 @@ inline constexpr int kColumnFactors = 64;
 struct ColumnTask {
   long long count;  // threads that have work
   long long rows, columns;
-  const double *x, *y;  // null: zeros
+  const double *x, *y;  // null stands for zeros
   double *out, *second, *third;
   // Row k and column c lie at from + at[k] * row_step + c * column_step; without `at`, at[k] = k.
   const int *x_at, *out_at;
   long long x_row, x_column, out_row, out_column;
   long long parts;  // sums of each column
   double by[kColumnFactors];
-  // A sparse factor: so many slots a column and their places, or the same by rows.
+  // A sparse factor: `slots` numbers a column beside the diagonal, and their places; or the factor by rows.
   int slots, together;
   const int* places;
   const double* values;

@@ -7,8 +7,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The members of a point are its neighbours and, the last, itself. Pairs of members are listed row by row of the lower
-// triangle, those of point number k of a launch from starts[k] on; point 0 of the launch is point `together` of all.
+// The members of a point are its neighbours and, last, the point itself. Pairs of members are listed row by row of the
+// lower triangle, from starts[k] on for point k of a launch; point 0 of the launch is point `together` of all.
 struct Members {
   const ColumnTask& task;
   long long k, point, begin;
@@ -22,7 +22,7 @@ struct Members {
   KW_FN long long place(int m) const { return m + 1 == count ? point : task.places[point * task.slots + m]; }
 };
 
-// Row and column of number `at` of a lower triangle, listed row by row.
+// The row and column of number `at` of a lower triangle, listed row by row.
 struct Cell {
   int row, column;
 
@@ -32,8 +32,8 @@ struct Cell {
   }
 };
 
-// Rows of pairs go to `out`, columns to `second`, and weights, where the factor has its numbers, to `third`; `x_at` has
-// the points' rows in the matrix, from 0. A thread for each pair that a point may have.
+// Writes rows of pairs to `out`, columns to `second` and, if the factor has its numbers, weights to `third`; `x_at` has
+// the points' rows in the matrix, from 0. There is a thread for each pair that a point may have.
 KW_FN void listed_pairs(const ColumnTask& t, long long at) {
   const long long most = (t.slots + 1LL) * (t.slots + 2) / 2;
   const Members members(t, at / most);

@@ -7,7 +7,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The place of a point along an axis of a box, from -1 to 1.
+// Returns the place of a point along an axis of a box, from -1 to 1.
 __device__ inline double place_in_box(const FarTask& t, const FarCentre& centre, int point, int axis) {
   return ((t.points[axis * t.behind + point] - centre.at[axis]) - centre.rest[axis]) / t.half;
 }
@@ -38,8 +38,8 @@ __device__ void write_polynomials(const FarTask& t, const FarCentre& centre, int
   }
 }
 
-// Sums over points of a box of their weights times each term; to `expansions` by the number of the range. A thread has
-// the last axis's degrees of one choice of those before, of some of the points.
+// Sums the weights of a box's points times each term, into `expansions` by the number of the range. A thread has one
+// choice of the leading degrees, all degrees of the last axis, and some of the points.
 template <int D>
 __device__ void far_moments(const FarTask& t) {
   extern __shared__ double shared[];
@@ -105,8 +105,8 @@ __device__ void each_permuted(const FarTask& t, const FarBatch& batch, F f) {
   }
 }
 
-// M2L: a batch's moments, permuted, times the matrix of its class, permuted back: to `found` by the number of the pair.
-// Thread k has pair k % width, and blocks of rows k / width, k / width + kFarThreads / width, ...
+// M2L: permutes a batch's moments, multiplies by the matrix of its class, permutes back, writes to `found` by the
+// pair's number. Thread k has pair k % width, and blocks of rows k / width, k / width + kFarThreads / width, ...
 __device__ inline void far_apply(const FarTask& t) {
   extern __shared__ double shared[];
   const FarBatch batch = t.batches[blockIdx.x];
@@ -144,7 +144,7 @@ __device__ inline void far_apply(const FarTask& t) {
   });
 }
 
-// Adds up the results of a target's pairs, in their order. A power of o - v, o the offset, is a sum of powers of -v.
+// Adds up the results of a target's pairs, in their order. With offset o, a power of o - v is a sum of powers of -v.
 __device__ inline void far_collected(const FarTask& t) {
   const long long target = t.first + blockIdx.x;
   const int exponent = t.spread.exponent(blockIdx.y), axis = t.spread.component(blockIdx.y),
@@ -190,7 +190,7 @@ __device__ double along_axis(double u, int degrees, F f) {
   return sum;
 }
 
-// Adds the value of a slot's local expansion at a point, whose place is u, to the sums that it is a part of.
+// Adds the value of a slot's local expansion at a point, whose place is u, to the sums that contain it.
 template <int D>
 __device__ void add_value(const FarTask& t, int slot, int point, const double (&u)[D], double value) {
   const double scale = to_power(t.half, t.spread.power);
@@ -200,7 +200,7 @@ __device__ void add_value(const FarTask& t, int slot, int point, const double (&
       t.sums[d * t.behind + point] += scale * binomial_term(t.spread.power, t.spread.exponent(slot), u[d]) * value;
 }
 
-// Adds to the sums of each point of a range the values of its box's local expansion. A thread has a point.
+// Adds to the sums of each point of a range the values of its box's local expansion. Each thread has one point.
 template <int D>
 __device__ void far_evaluated(const FarTask& t) {
   extern __shared__ double shared[];
@@ -248,13 +248,13 @@ __device__ inline void far_sorted(const FarTask& t) {
   t.sums[at] = weight;
   if (t.not_finite && !(weight - weight == 0)) *t.not_finite = 1;
 }
-// Weights times a factor of each point.
+// Multiplies weights by a factor of each point.
 __device__ inline void far_scaled(const FarTask& t) {
   const long long at = far_number();
   if (at < t.count) t.sums[at] = t.weights[at] * t.factors[at % t.rows];
 }
-// Puts two sums into the order of points; multiplies the first, of each component of the difference, by numbers and
-// factors of rows.
+// Puts two sums into the order of points. Before that, multiplies the first, which has a sum for each component of the
+// difference, by numbers and factors of rows.
 __device__ inline void far_put_back(const FarTask& t) {
   const long long at = far_number(), point = at % t.rows;
   if (at >= t.count) return;

@@ -30,8 +30,8 @@ __device__ T opaque(T number) {
 }
 #endif
 
-// A state, with storage beside it where it needs any. A state with storage points into itself, so it is copied by
-// merging it into an empty state.
+// A state, with storage beside it if it needs any. A state with storage points into itself, so it is copied by merging
+// it into an empty state.
 template <template <class> class State, class L, int kPlaces, bool kOwn = (State<L>::storage(kPlaces) > 0)>
 struct StoredState {
   State<L> state;
@@ -88,8 +88,8 @@ struct Fold {
   }
 };
 
-// Slow path of a strip in which some terms are not plain: takes these one after the other. Each lane takes its own next
-// term, so that the lanes of a warp run the same code together.
+// Slow path of a strip in which some terms are not plain: takes these terms one after the other. Each lane takes its
+// own next term, so that the lanes of a warp run the same code together.
 template <int kColumns, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_some(State& state, int left, Value value, Weight weight, Where index) {
   unsigned waiting = 0;
@@ -106,7 +106,7 @@ __device__ __forceinline__ void take_some(State& state, int left, Value value, W
   }
 }
 
-// The term of a strip that is least plain.
+// Returns the least plain term of a strip.
 template <int kColumns, class State, class Value>
 __device__ __forceinline__ auto least_plain_of(Value value) {
   auto least = value(0);
@@ -122,7 +122,7 @@ __device__ __forceinline__ void take_each(State& state, int left, Value value, W
   for (int c = 0; c < kColumns; ++c) state.step(value(c), weight(c), index(c), kFull || c < left);
 }
 
-// Fast path of states that add up: the sums as they would be with the strip's terms, at the scale there is.
+// Fast path of states that add up: returns the sums with the strip's terms added, at the current scale.
 template <int kColumns, bool kFull, class State, class Value, class Weight>
 __device__ __forceinline__ auto added_plain(const State& state, int left, Value value, Weight weight) {
   auto sums = state.sums;
@@ -140,8 +140,8 @@ __device__ __forceinline__ auto greatest_scale(int left, Value value, Weight wei
   return greatest;
 }
 
-// Slow path of states that add up: the same at a scale that suits the strip's terms, else term by term. The values are
-// opaque here, or the compiler would prepare for this at every strip.
+// Slow path of states that add up: adds at a scale that suits the strip's terms, else term by term. The values are
+// opaque here, since otherwise the compiler would prepare this path at every strip.
 template <int kColumns, bool kFull, class State, class Value, class Weight, class Where>
 __device__ __forceinline__ void take_at_new_scale(State& state, int left, Value value_seen, Weight weight,
                                                   Where index) {
@@ -187,7 +187,7 @@ __device__ __forceinline__ void take(F (&folds)[kRows], int left, Value value, W
   else take_strip<kColumns, false>(folds, left, value, weight, index);
 }
 
-// Results lie as rows (or pairs) x places x components.
+// Writes the results of a state, in the order rows (or pairs) x places x components.
 template <template <class> class State, class L, int kPlaces>
 __device__ void write(const StoredState<State, L, kPlaces>& stored, const Target& to, long long place, int component) {
   L values[kPlaces];
@@ -201,7 +201,7 @@ __device__ void write(const StoredState<State, L, kPlaces>& stored, const Target
   }
 }
 
-// The result of one term alone, for outputs kept pair by pair.
+// Writes the result of one single term, for outputs kept pair by pair.
 template <template <class> class State, int kPlaces, class L>
 __device__ void write_pair(L value, L weight, const Target& to, long long row, long long column, long long pair,
                            int component) {

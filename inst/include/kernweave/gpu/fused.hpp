@@ -10,7 +10,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The arguments of a call that are no results of calls: a number for all pairs, for a row, for a column.
+// The arguments of a call that are not results of calls: a number for all pairs, for a row, for a column.
 template <class L, int kRows, int kColumns>
 struct Taken {
   L once, rows[kRows], columns[kColumns];
@@ -24,7 +24,7 @@ struct Taken {
   }
 };
 
-// The state of a row in the pass's precision, and, of sums, the float64 state into which it is merged after every tile.
+// The state of a row in the pass's precision and, for sums, the float64 state into which it is merged after every tile.
 template <template <class> class State, class L, bool kAdds = State<L>::kAdds>
 struct RowState {
   using Found = Scalar<double>;
@@ -126,7 +126,7 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
     return o.from == ReadFrom::literal ? L(static_cast<double>(__int_as_float(o.at)))
                                    : static_cast<const L*>(a_.head.once)[o.at];
   }
-  // Returns the argument of a call that lies in `from`. The planner may have turned the call's two arguments.
+  // Returns a call's argument that lies in `from`. The planner may have swapped the call's two arguments.
   __device__ Operand argument(int call, ReadFrom from) const {
     const Instruction& i = a_.pairs[1 + call];
     return i.in[i.in[0].from == from ? 0 : 1];
@@ -203,14 +203,14 @@ class FusedPairs<Number, kFold, State, Chain<Calls...>> {
   const Script& a_;
   char* const own_;
   const long long first_;
-  const int row_at_, column_at_, width_;  // of the fold's two sides
+  const int row_at_, column_at_, width_;  // places and width of the fold's two arguments
   const bool total_;
   const L* points_;  // the first of the thread's rows
   int rows_[kRows];  // offsets of the thread's rows from the first
   int weight_at_;    // -1: one weight for all
   L weight_;
   Taken<L, kRows, kColumns> taken_[kCalls + 1];
-  int places_[kCalls + 1];  // of the columns' arguments of calls
+  int places_[kCalls + 1];  // places of the calls' arguments in columns
   RowState<State, L> states_[kRows];
 };
 

@@ -1,10 +1,10 @@
-// Follows instructions, all threads of a block the same ones: what they do is the rows' functions, for a strip of pairs
-// or for one point. Where numbers lie is the scope's matter (points below, interpreter_kernels.hpp). A scope has
+// Carries out instructions, the same ones in all threads of a block, for a strip of pairs or for one point, by the
+// functions of ops.def. A scope knows the places of numbers (points below, interpreter_kernels.hpp). A scope has
 //   kColumns, L                  columns of a strip, and the lane
 //   fetch(operand, d, last, to)  component d of an operand
-//   across(x, y)                 has x its place along the rows, y in a tile? Then fetch_row and fetch_tile get them
+//   across(x, y)                 does x lie along the rows, and y in a tile? Then fetch_row and fetch_tile get them
 //   store(place, value)          a number of each column
-//   reader, writer, row_listed   of one column: components for an operation with its own loop; the row that is gathered
+//   reader, writer, row_listed   for one column: components for an operation with its own loop; the gathered row
 //   first(), step()              the components that this thread takes; is_first(): does it take single components?
 //   term(instruction, last)      a term of an output
 //   end_of_step()                stored numbers may be read from now on
@@ -31,7 +31,7 @@ struct Strip {
   __device__ __forceinline__ void fill(L value) {
     set([&](int) { return value; });
   }
-  // The strip at a place in memory: it is read and written 16 bytes at a time.
+  // Returns the strip at a place in memory, which is read and written 16 bytes at a time.
   __device__ __forceinline__ static Strip& at_place(L* place) { return *reinterpret_cast<Strip*>(place); }
   __device__ __forceinline__ static const Strip& at_place(const L* place) {
     return *reinterpret_cast<const Strip*>(place);
@@ -86,7 +86,7 @@ __device__ __forceinline__ void next_of_fold(Op code, const S& x, const S& y, S*
   }
 }
 
-// All components of a fold whose arguments lie where most do, so that its row of the table is looked up once.
+// Folds all components, for arguments in the commonest places: the fold's row of the table is looked up once.
 template <class S, class Fetch>
 __device__ __forceinline__ void whole_fold(Op code, int width, S* total, Fetch fetch) {
   S x, y;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void whole_fold(Op code, int width, S* total, Fetch f
   }
 }
 
-// An operation with its own loop. Its list has the widths of both arguments, then the attributes.
+// Computes an operation with its own loop. Its list has the widths of both arguments, then the attributes.
 template <class Scope>
 __device__ __forceinline__ void own_loop(const Scope& scope, const Instruction& i) {
   const int* const list = scope.list(i);
@@ -222,7 +222,7 @@ class Interpreter {
   int component_ = 0;
 };
 
-// The row of a variable that a list of lookups leads to, from a row along the lane axis and one along the sweep axis.
+// Returns the row of a variable to which a list of lookups leads, from rows along the lane axis and the sweep axis.
 __device__ inline long long row_of_list(const Data* data, const int* list, long long lane, long long sweep) {
   const Data& first = data[list[kVariable]];
   long long at = list[kAlongLanes] ? lane : sweep;
@@ -240,7 +240,7 @@ __device__ inline long long row_of_list(const Data* data, const int* list, long 
 // --- points ---------------------------------------------------------------------------------------------------------
 // The interpreter's kernels for values outside of pairs: parameters, rows and columns, point by point.
 
-// One point. Its values lie in `memory`, component by component, `stride` apart.
+// The scope of one point. Its values lie in `memory`, component by component, `stride` apart.
 template <class Number>
 class PointScope {
  public:

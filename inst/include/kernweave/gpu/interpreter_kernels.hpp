@@ -219,7 +219,7 @@ class PairScope {
 
  private:
   __device__ L* values() const { return reinterpret_cast<L*>(own_); }
-  // A column that does not exist is the last one that does.
+  // Returns the number of a column of the strip; for a column that does not exist, the number of the last column.
   __device__ long long column(int c) const { return column_ + least(c, left_ - 1); }
 
   __device__ void fetch_pairs(Operand o, S* to) const {
@@ -291,7 +291,7 @@ class PairScope {
   int left_ = 0;
 };
 
-// Copies the numbers that pairs read of a tile's columns to shared memory, in whole strips, by all threads of a block.
+// Copies numbers of a tile's columns that pairs read to shared memory, in whole strips, by all threads of a block.
 template <int kStrip, class L>
 __device__ void stage_columns(const Script& a, long long first, int count, L* to) {
   const int strips = static_cast<int>(even(count, kStrip)) / kStrip;

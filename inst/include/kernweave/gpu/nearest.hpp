@@ -1,5 +1,5 @@
 // Nearest neighbours of wide points. Tensor cores compute the inner products of all pairs, which bound each squared
-// distance from below; only where that bound may still enter a list is the distance computed, difference by difference.
+// distance from below; a distance is computed, difference by difference, only if its bound may still enter a list.
 #pragma once
 #include "tile.hpp"
 
@@ -16,8 +16,8 @@ struct WarpLists {
 };
 
 // Computes the distances of the pairs whose bits are set, one pair after the other, all lanes of the warp together. Bit
-// 4 c + k of a lane is its row k and its column c of the eight from `column` on; for each row columns come in order, as
-// lists ask for.
+// 4 c + k of a lane is its row k and its column c of the eight from `column` on; for each row, columns come in order,
+// as lists require.
 template <class F>
 __device__ __noinline__ void look_at(const typename F::Arguments& a, WarpLists<F>& lists, unsigned bits, long long row,
                                      long long column) {
@@ -47,8 +47,8 @@ __device__ __noinline__ void look_at(const typename F::Arguments& a, WarpLists<F
   }
 }
 
-// Bounds that two warps with columns of the same rows exchange: a distance that enters is less than the bound of either
-// list, and than the larger of their middles. Written in one tile and read in the next, with a barrier between.
+// Bounds that two warps with columns of the same rows exchange: a distance that enters is below the bound of either
+// list, and below the larger of their middles. They are written in one tile and read in the next, after a barrier.
 template <class T>
 class Bounds {
  public:
@@ -87,7 +87,7 @@ class NearestScreen {
     }
   }
 
-  // Screens a warp's part of a tile, of whose columns from `column` on the first `left` exist. `tile` counts tiles.
+  // Screens a warp's part of a tile; `left` of its columns, from `column` on, exist. `tile` counts tiles.
   __device__ void look(const typename F::Arguments& a, WarpLists<F>& lists,
                        const float (&pairs)[T::kRowTiles][T::kColumnTiles][4], int tile, long long column, int left) {
     float bound[4];
@@ -124,7 +124,7 @@ class NearestScreen {
   }
 
  private:
-  // Bounds below which a pair enters: infinite while a list is not full, NaN for a row of NaN after that.
+  // Finds bounds below which a pair enters: infinite while a list is not full, NaN for a row of NaN after that.
   __device__ void bounds(const WarpLists<F>& lists, int tile, float (&bound)[4]) const {
     const float own = lists.list.state.bound.v, middle = lists.list.state.middle().v;
 #pragma unroll
@@ -141,9 +141,9 @@ class NearestScreen {
   float square_[4], scale_[4];
 };
 
-// Limit on computed distances: one pair in kFewLooks, and kLooksOfPlace for each place of a list, which take it to its
-// first bounds. Where more would enter (points in falling order of distance), the screen gives up and all distances are
-// computed.
+// The limit on computed distances: one pair in kFewLooks, and kLooksOfPlace for each place of a list, which take it to
+// its first bounds. If more distances would enter (points in falling order of distance), the screen gives up and all
+// distances are computed.
 inline constexpr int kFewLooks = 512, kLooksOfPlace = 16;
 
 template <class F>

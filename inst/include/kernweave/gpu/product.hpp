@@ -8,9 +8,9 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// Splits the points of one axis into halves, one point a thread; beyond the last of `count` points it is repeated. The
-// components of the inner product are a point's numbers from `first` on. Where distances are bounded by it, points have
-// their squares, too.
+// Splits the points of one axis into halves, one point a thread; beyond the last of `count` points, the last point is
+// repeated. The components of the inner product are a point's numbers from `first` on. If the inner product bounds
+// distances, points have their squares, too.
 template <class F, class Order, class Point>
 __device__ void pack(const Head& head, Point point_of, long long count, int first, void* halves, float* scales,
                      float* squares) {
@@ -55,7 +55,7 @@ __device__ void packed_columns(const typename F::Arguments& a) {
 }
 
 // The products of a block, tile by tile. Columns pass through shared memory in stages of one step or of all steps, some
-// ahead of the arithmetic. Rows stay there, or pass with the columns. kOthers: chunks of shared memory beside these.
+// ahead of the arithmetic. Rows stay there, or pass with the columns. kOthers: other chunks of shared memory.
 template <class F, int kOthers>
 class Products {
  public:
@@ -99,7 +99,7 @@ class Products {
       stage_ = (stage_ + 1) % kStages;
     }
   }
-  // Waits for the copies of `ahead`: the stages of a long tile have waited for them.
+  // Waits for the copies of `ahead`, unless the stages of a long tile have waited for them already.
   __device__ void settle() const {
     constexpr int kLater = kSteps / kTogether - 1;  // stages since then
     if constexpr (kLater < kStages - 1) {
@@ -125,7 +125,7 @@ class Products {
     end_group();
   }
 
-  // Multiplies a step. A group of rows in shared memory has kHere steps.
+  // Multiplies a step; rows in shared memory are in groups of kHere steps.
   template <int kHere>
   __device__ static void multiply(const uint4* rows, const uint4* columns,
                                   float (&sums)[T::kRowTiles][T::kColumnTiles][4]) {

@@ -1,5 +1,5 @@
-// The scales of a row's terms, which tensor cores take as halves: of a sum, a power of two for each tile; of a softmax,
-// a power of two that rises with the largest exponent so far. A thread has two rows, four threads the same ones.
+// The scales of a row's terms, which tensor cores take as halves: for a sum, a power of two for each tile; for a
+// softmax, one that rises with the largest exponent so far. A thread has two rows, which four threads share.
 #pragma once
 #include "tensor.hpp"
 
@@ -7,7 +7,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// The largest of a thread's numbers of a row in a tile, by `larger_of`, and of `least`; and that of the whole row.
+// Returns the largest, by `larger_of`, of `least` and a thread's numbers of a row in a tile; then that of a whole row.
 template <class T, class Larger>
 __device__ __forceinline__ float largest_of_own(const float (&terms)[T::kColumnTiles][4], int row, float least,
                                                 Larger larger_of) {
@@ -28,7 +28,7 @@ struct TermScales {
   float inverse[2];
 
   __device__ void init() {}
-  // The factor of a row's sums of the tile.
+  // Returns the factor of a row's sums of the tile.
   __device__ float back(int row) const { return inverse[row]; }
   // Scales the terms of a tile. Returns whether the sums so far are to be multiplied by shrink().
   __device__ __forceinline__ bool take(float (&terms)[T::kColumnTiles][4], int* lost) {

@@ -1,6 +1,5 @@
 // Nearest neighbours of points of few components. |y|^2 - 2 <x, y> takes half the instructions of a squared distance
-// and bounds it from below; only where that bound may still enter a list is the distance computed, difference by
-// difference.
+// and bounds it from below; a distance is computed, difference by difference, only if its bound may still enter a list.
 #pragma once
 #include "../difference.hpp"
 #include "sweep.hpp"
@@ -11,15 +10,15 @@ namespace gpu {
 
 // --- the bound ------------------------------------------------------------------------------------------------------
 // Lower bound of a squared distance, |x|^2 + |y|^2 - 2 <x, y> less its error: each point has its square less its share
-// of the error, and what screens compute of a pair is the inner product alone.
+// of the error, so screens compute the inner product alone for each pair.
 
 // Error bound of an inner product that a thread computes, relative to |x|^2 + |y|^2.
 template <int kWidth>
 inline constexpr float kScreenError = static_cast<float>(expansion_error(kWidth) * 0x1p-24);
 
 // The error bound if tensor cores compute the inner product. In units of 2^-24, three instructions a step of 16
-// components cut off 17 numbers each, squares are rounded once a component, and halves with what they leave cost less
-// than 16.
+// components cut off 17 numbers each, squares are rounded once a component, and splitting into halves costs less than
+// 16.
 template <int kWidth>
 inline constexpr float kTensorError = (51.0f * ((kWidth + kProductDepth - 1) / kProductDepth) + kWidth + 16.0f) /
                                       16777216.0f;
@@ -33,9 +32,9 @@ __device__ inline float least_square(const Head& head, float square, float error
 
 // --- the screen -----------------------------------------------------------------------------------------------------
 
-// Limit on computed distances: one pair in kFewScreened, and kScreenedOfPlace for each place of a list, which take it
-// to its first bounds. Where more would enter (points in falling order of distance, or too far from their centre), the
-// screen gives up and all distances are computed.
+// The limit on computed distances: one pair in kFewScreened, and kScreenedOfPlace for each place of a list, which take
+// it to its first bounds. If more distances would enter (points in falling order of distance, or too far from their
+// centre), the screen gives up and all distances are computed.
 inline constexpr int kFewScreened = 16, kScreenedOfPlace = 32;
 
 // The screen of a thread's rows: the bounds of their lists, as limits of |y|^2 - 2 <x, y>.
@@ -88,7 +87,7 @@ class Screen {
   __device__ bool lost() const { return looked_at_ > most_; }
   // Tells by its limit whether a list is not full yet.
   __device__ static bool open(float limit) { return limit != limit; }
-  // Computes the distances that may enter, in the order of columns, as lists ask for.
+  // Computes the distances that may enter, in the order of columns, as lists require.
   __device__ __forceinline__ void look(const L (&x)[F::kRowNumbers], const L* columns, long long first, int left,
                                        const float (&at_least)[F::kColumns], float square, float* limit, State* list) {
     using M = typename F::Near::L;
@@ -109,7 +108,7 @@ class Screen {
       if (!list->state.plain(M::of(distance.v)))
         list->state.step_next(M::of(distance.v), M(1.0), static_cast<typename M::Indices>(first + c + 1));
     }
-    // Into the list of a row of NaN nothing can enter.
+    // Nothing can enter the list of a row of NaN.
     *limit = square == square ? list->state.bound.v - square : -infinity<L>().v;
   }
 

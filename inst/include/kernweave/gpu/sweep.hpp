@@ -28,7 +28,7 @@ struct Type {
 __device__ inline long long least(long long a, long long b) { return a < b ? a : b; }
 __device__ inline long long even(long long count, int step) { return (count + step - 1) / step * step; }
 
-// The point of a thread, in a launch that has a thread for each point.
+// Returns the point of a thread, in a launch that has a thread for each point.
 __device__ inline long long own_point(const Head& head) {
   return head.from + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
@@ -44,7 +44,7 @@ struct Patch {
         end(least(head.sweep, begin + head.split)) {}
 };
 
-// A number of the user's data, as the formula's lane.
+// Reads a number of the user's data, as the formula's lane.
 template <class L>
 __device__ inline L read(const Data& data, long long row, int component) {
   const double number = __ldg(data.at + row + component * data.rows);
@@ -140,7 +140,7 @@ struct Rows {
   }
 };
 
-// All threads of the block copy a tile.
+// Copies a tile, by all threads of the block.
 template <class F>
 __device__ void stage(const typename F::L* from, int count, typename F::L* to) {
   const int chunks = count * F::kColumnNumbers * static_cast<int>(sizeof(typename F::L)) / 16;
@@ -148,7 +148,7 @@ __device__ void stage(const typename F::L* from, int count, typename F::L* to) {
     reinterpret_cast<uint4*>(to)[n] = reinterpret_cast<const uint4*>(from)[n];
 }
 
-// Merges the states of a block's threads, `kWidth` each, into those of the first thread.
+// Merges the states of a block's threads, `kWidth` each, into the states of the first thread.
 template <int kThreads, int kWidth, class Row>
 __device__ void fold_threads(Row* states) {
   for (int half = kThreads / 2; half > 0; half /= 2) {
@@ -188,8 +188,8 @@ __device__ void put_state(const typename F::Arguments& a, const Target& to, cons
   }
 }
 
-// Ends the work on an output: hands on the thread's states of rows up to `end`, in front of which there may be a
-// factor; or, where rows are folded too, those of all the block's rows, at `total`.
+// Ends the work on an output: gives the thread's states of rows up to `end` to `put`, multiplied by the factor in front
+// if there is one; or, if rows are folded too, merges the states of all the block's rows, at `total`.
 template <class F, class Fold, class Place, class Put>
 __device__ void leave_states(const typename F::Arguments& a, const Rows<F>& rows, const Fold (&folds)[F::kRows], Place,
                              long long first, long long end, typename Fold::Row* total, Put put) {
@@ -244,7 +244,7 @@ struct Written {
   __device__ void end(const typename F::Arguments&) const {}
 };
 
-// The columns from `begin` to `end` - 1, tile by tile.
+// Takes the columns from `begin` to `end` - 1, tile by tile.
 template <class F, class Work>
 __device__ __forceinline__ void sweep_columns(const typename F::Arguments& a, const Rows<F>& rows, long long begin,
                                               long long end, Work& work, typename F::States& states) {
@@ -289,8 +289,8 @@ __device__ void sweep(const typename F::Arguments& a) {
   sweep_by<F, Written<F>>(a);
 }
 
-// Order of merging a row's states: those of one group of splits, into the place of the first; or those of all groups,
-// after what earlier windows of the sweep axis have left.
+// The order of merging a row's states: the states of one group of splits, into the place of the first; or the states of
+// all groups, after the states that earlier windows of the sweep axis have left.
 template <class F>
 struct MergeRange {
   long long first, end, step;

@@ -7,7 +7,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// multiply_add() of halves, in float32's precision: of their four products the smallest is left out, and the largest
+// multiply_add() of halves in float32's precision: the smallest of their four products is left out, and the largest
 // comes last. b holds its high halves, then its low ones.
 __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& high, const uint4& low, const uint4& b) {
   multiply_add(sum, low, b.x, b.y);
@@ -15,7 +15,7 @@ __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& high,
   multiply_add(sum, high, b.x, b.y);
 }
 
-// Components of a step: 16 numbers of two halves, or 32 of one.
+// The number of components in a step: 16 numbers of two halves, or 32 of one.
 template <bool kHalves>
 inline constexpr int kStepDepth = kHalves ? 2 * kProductDepth : kProductDepth;
 
@@ -30,18 +30,18 @@ __device__ __forceinline__ void add_step(float (&sum)[4], const uint4& first, co
   }
 }
 
-// Begins to copy chunks of 16 bytes to shared memory, all threads of a block together. kHere of them lie side by side,
-// and the next of these begin kThere chunks later.
+// Begins to copy chunks of 16 bytes to shared memory, all threads of a block together. Groups of kHere chunks lie side
+// by side, and each group begins kThere chunks after the group before.
 template <int kThreads, int kCount, int kHere, int kThere>
 __device__ __forceinline__ void copy_chunks(uint4* shared, const uint4* from) {
 #pragma unroll
   for (int u = 0; u < (kCount + kThreads - 1) / kThreads; ++u) {
-    const unsigned c = threadIdx.x + u * kThreads;  // divided faster than an int
+    const unsigned c = threadIdx.x + u * kThreads;  // unsigned divides faster than int
     if (kCount % kThreads == 0 || c < kCount) copy_ahead(shared + c, from + c / kHere * kThere + c % kHere);
   }
 }
 
-// Splits two numbers: their high halves, and the low halves of the rests.
+// Splits two numbers into their high halves, and the low halves of the rests.
 __device__ __forceinline__ void split(float x, float y, unsigned* high, unsigned* low) {
   float x_high, y_high;
   *high = halves_of(x, y);
@@ -81,8 +81,8 @@ class StepsOfPoint {
   float held_[kDepth];
 };
 
-// Scale of some numbers: a power of two that brings the largest to between 2^13 and 2^14, so that no low half is lost.
-// 0 where one is infinite and has no halves.
+// Returns a scale of numbers: a power of two that brings the largest to between 2^13 and 2^14, so that no low half is
+// lost; 0 if a number is infinite and so has no halves.
 __device__ __forceinline__ float scale_for(float largest) {
   const int exponent = (__float_as_int(largest) >> 23) - 127;
   const int raise = 13 - exponent > 100 ? 100 : 13 - exponent;
@@ -92,7 +92,7 @@ __device__ __forceinline__ float inverse_scale(float scale) {
   return __int_as_float((254 << 23) - __float_as_int(scale));
 }
 
-// The larger size of two. NaN does not count: its halves are NaN as well.
+// Returns the larger of `largest` and |x|. NaN does not count: its halves are NaN as well.
 __device__ __forceinline__ float larger(float largest, float x) { return fmaxf(largest, fabsf(x)); }
 
 // Orders of the halves in memory, as tensor cores read them: 16 bytes a lane.

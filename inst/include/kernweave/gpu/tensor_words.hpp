@@ -7,8 +7,8 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// sum (16 rows x 8 columns) += a (16 x 16, half) times b (16 x 8, half). Lane 4 g + t of the warp holds of the sum rows
-// g and g + 8, columns 2 t and 2 t + 1; of a those rows, of b column g, each at 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
+// sum (16 rows x 8 columns) += a (16 x 16, half) times b (16 x 8, half). Lane 4 g + t of the warp holds sum[r, c], a[r,
+// k] and b[k, g] for r = g and g + 8, c = 2 t and 2 t + 1, k = 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
 __device__ __forceinline__ void multiply_add(float (&sum)[4], const uint4& a, unsigned b0, unsigned b1) {
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
@@ -27,7 +27,7 @@ __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft));
 }
 
-// Two numbers as halves, the first in the low bits, and two halves as numbers.
+// Converts two numbers to halves, the first in the low bits, and two halves to numbers.
 __device__ __forceinline__ unsigned halves_of(float x, float y) {
   unsigned halves;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(halves) : "f"(y), "f"(x));

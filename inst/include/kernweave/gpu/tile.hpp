@@ -8,11 +8,11 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace gpu {
 
-// A thread's part of its warp's tile: rows g, g + 8, ..., and columns 2 t and 2 t + 1 of each eight, with the thread's
+// A thread's part of its warp's tile: rows g, g + 8, ..., and columns 2 t and 2 t + 1 of each eight, if the thread has
 // number 4 g + t in the warp.
 template <class Shape>
 struct TileThread : Shape {
-  static constexpr int kRowTiles = Shape::kRows / 2, kColumnTiles = 8;  // of a warp
+  static constexpr int kRowTiles = Shape::kRows / 2, kColumnTiles = 8;  // tiles of a warp
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) & 31; }
   __device__ static int row_warp() { return (static_cast<int>(threadIdx.x) >> 5) % Shape::kRowWarps; }
@@ -20,7 +20,7 @@ struct TileThread : Shape {
   __device__ static int first_row() { return row_warp() * kRowTiles * 16 + (lane() >> 2); }
   __device__ static int first_column() { return column_warp() * kColumnTiles * 8 + (lane() & 3) * 2; }
   __device__ static int part() { return column_warp() * 4 + (lane() & 3); }
-  // The place of a thread's column in the tile, from its first one on; and how many come before place `left`.
+  // The place in the tile of a thread's column c; and how many of the thread's columns come before place `left`.
   __device__ static constexpr int column_at(int c) { return c / 2 * 8 + c % 2; }
   __device__ static int columns_before(int left) {
     const int rest = left % 8;
@@ -28,7 +28,7 @@ struct TileThread : Shape {
   }
 };
 
-// Computes a thread's part of a tile, from inner products to terms. Of the columns the first `left` exist.
+// Computes a thread's part of a tile, from inner products to terms. The first `left` columns exist.
 template <class F, bool kFull, class States>
 __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, const Rows<F>& rows,
                                               const float (&row_scales)[F::kRows], long long column, int left,
@@ -63,7 +63,7 @@ __device__ __forceinline__ void tile_of_pairs(const typename F::Arguments& a, co
 struct Nothing {
   static constexpr int kSharedChunks = 0;
 };
-// Pairs without an inner product.
+// The products of pairs without an inner product.
 struct NoProducts {
   template <class Sums, class Ahead>
   __device__ void find(Sums&, Ahead ahead) const {
@@ -77,7 +77,7 @@ struct NoProducts {
   }
 };
 
-// Tiles whose terms, 16 of a row in each thread, are added up in float32 before the sums go over to float64.
+// The number of tiles whose terms, 16 of a row in each thread, are added in float32 before sums go over to float64.
 inline constexpr int kTilesOfSum = 8;
 
 template <class F>

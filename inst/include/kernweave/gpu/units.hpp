@@ -1,5 +1,5 @@
-// Kernels of a pass over restricted pairs: a block of threads has a unit, some rows and spans of columns that may be
-// anywhere; states of the same rows in several units are merged in order.
+// Kernels of a pass over restricted pairs. A block of threads has a unit: some rows, and spans of columns that may be
+// anywhere. States of the same rows in several units are merged in order.
 #pragma once
 #include "sweep.hpp"
 
@@ -37,7 +37,7 @@ __device__ void sweep_units(const typename F::Arguments& a) {
   states.each([&](auto& folds, auto place) { leave_unit<F>(a, rows, folds, place, first, unit, number); });
 }
 
-// A block of threads for each of the rows that several units have.
+// Merges the states of rows that several units share, a block of threads for each group of these rows.
 template <class F>
 __device__ void merge_units(const typename F::Arguments& a) {
   const Head& head = a.head;

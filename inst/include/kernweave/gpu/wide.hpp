@@ -42,10 +42,10 @@ template <class F>
 class WideSums {
  public:
   using T = typename F::Tile;
-  static constexpr int kTiles = F::kWideTiles;  // of eight weights
-  static constexpr int kTogether = 4;           // whose sums a thread has registers for beside all totals
+  static constexpr int kTiles = F::kWideTiles;  // tiles of eight weights
+  static constexpr int kTogether = 4;           // tiles whose sums a thread has registers for, beside all totals
   static constexpr int kSteps = T::kSide / kStepDepth<F::kHalves>;
-  // Chunks of 16 bytes of a step: of all weights, and of those of this block; of its scales; and in all.
+  // Chunks of 16 bytes of a step: of all weights, and of this block's weights; of its scales; and in all.
   static constexpr int kAllChunks = F::kWidePadded / 8 * 32, kChunks = kTiles * 32, kScaleChunks = kTiles * 2;
   static constexpr int kSharedChunks = kSteps * kChunks + kScaleChunks;
 
@@ -113,7 +113,7 @@ class WideSums {
   }
 
  private:
-  // Terms as numbers for tensor cores: the two halves of 16 columns, or the halves of 32.
+  // Converts terms to halves for tensor cores: both halves of each of 16 columns, or one half of each of 32.
   __device__ static void halve(const float (&terms)[T::kColumnTiles][4], uint4 (&first)[kSteps],
                                uint4 (&second)[kSteps]) {
 #pragma unroll

@@ -20,7 +20,7 @@ template <class T>
 constexpr int kTermsOf = sizeof(T) == 4 ? 4 : kTerms;
 // A table begins with four numbers about its bounds (distance/radial_table.hpp). Then each order has four numbers: the
 // place of its first row, the octave of that row, the number of rows, and the power of x by which values are divided.
-// The rows for float lie behind those for double. Each part begins at a multiple of four numbers.
+// The rows for float lie behind the rows for double. Each part begins at a multiple of four numbers.
 constexpr int kHead = 4;
 enum HeadNumber { kFirstRow, kFirstOctave, kRows, kPole };
 
@@ -63,15 +63,15 @@ struct TableOrder {
   static constexpr Bits kLow = (Bits(1) << kShift) - 1;
   static constexpr Bits kOne = Bits(NumberBits<T>::kBias) << kMantissa;
   static constexpr double kMiddle = 1 + 0.5 / kSegments;
-  // Numbers below have not all of their bits; in float a table may have other values there than at 0.
+  // Smaller numbers have not all of their bits; in float, a table's values for them may differ from its value at 0.
   static constexpr double kSmallest = sizeof(T) == 4 ? 0x1p-126 : 0x1p-1022;
 
   long long first;  // place of the first row in the table
-  Bits before;      // what is taken off the leading bits of x, so that they are the number of a row
-  T least, most;    // numbers of the first row and of the last: what is beyond has the same values
+  Bits before;      // subtracted from the leading bits of x to give the number of a row
+  T least, most;    // numbers of the first row and of the last; values stay the same beyond
   int pole;
 
-  // `at(k)` is number k of a table that has `width` of them. Rows that are not there are never read, whatever it says.
+  // `at(k)` is number k of a table of `width` numbers. Rows outside the table are never read, whatever the table says.
   template <class At>
   KW_FN static TableOrder of(At at, long long width, int order) {
     const int head = kHead * (1 + order);
@@ -87,16 +87,16 @@ struct TableOrder {
   }
 
  private:
-  // The numbers of an order that lie before its rows for T.
+  // Counts the numbers of an order that lie before its rows for T.
   KW_FN static int rows_before(int rows) { return sizeof(T) == 4 ? (rows * kTerms + 3) / 4 * 4 : 0; }
-  // The least number with these leading bits, or the least or the largest that there is.
+  // Returns the least number with these leading bits, moved into the range from the least number to the largest.
   KW_FN static T number_of(Bits leading) {
     constexpr Bits kFewest = kSegments, kMost = (2 * Bits(NumberBits<T>::kBias)) * kSegments;
     return of_bits((leading < kFewest ? kFewest : leading > kMost ? kMost : leading) << kShift);
   }
 };
 
-// Division by a power of x, which is 0 at 0: a derivative that is infinite there is taken to be 0.
+// Divides by a power of x; the result is 0 at x = 0: a derivative that is infinite there is taken to be 0.
 template <class L>
 KW_FN L without_pole(L value, L x, int pole) {
   const L by = select(x == L(0.0), L(0.0), L(1.0) / x);
@@ -104,8 +104,8 @@ KW_FN L without_pole(L value, L x, int pole) {
   return value;
 }
 
-// One order of a table that has been found, for any count of numbers. `kAligned`: rows begin at multiples of 16 bytes,
-// which a GPU loads as one.
+// Reads one order of a table, found before, for any count of numbers. `kAligned`: rows begin at multiples of 16 bytes,
+// so that a GPU loads a row as one.
 template <class L, bool kAligned = false>
 struct OrderReader {
   using T = typename L::Number;
@@ -144,7 +144,7 @@ struct OrderReader {
       for (int k = 0; k < kCount; ++k) c[k] = table[at + k];
   }
 #ifdef __CUDA_ARCH__
-  // Loads vectors that are named as such: from arrays the compiler loads one number at a time, in four times the time.
+  // Loads whole vectors: from arrays the compiler loads one number at a time, in four times the time.
   __device__ void vectors_of_terms(int at, L* c) const {
     if constexpr (sizeof(T) == 4) {
       const float4 row = *reinterpret_cast<const float4*>(table.at + at);

@@ -1,4 +1,4 @@
-// KMinArgKMin: the K smallest values so far, and where they stood: sorted, or of many a heap. NaN never enters.
+// KMinArgKMin: the K smallest values so far and their row numbers: sorted or, if many, a heap. NaN never enters.
 #pragma once
 #include "list_bound.hpp"
 #include "long_list.hpp"
@@ -9,7 +9,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-// Memory of a list: within the state if the compiler knows its length, else (0) beside it.
+// The memory of a list: within the state if the compiler knows its length, else (0) beside it.
 template <class T, int kCount>
 struct Places {
   T at[kCount];
@@ -28,7 +28,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
 
   L bound;  // values of at least this cannot enter: the last place of a full list, else the sample's bound, or NaN
   using Place = typename L::Place;
-  Places<Place, kPlaces> where;   // row numbers, k places a lane; 0 in those still empty
+  Places<Place, kPlaces> where;   // row numbers, k places a lane; 0 in empty places
   Places<Number, kPlaces> least;  // values, ascending unless the list is long
   int asked;
 
@@ -38,7 +38,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     const long long look = SampledBound<L>::storage(k);
     return kPlaces > 0 ? 0 : list < look ? look : list;
   }
-  // First what needs the stricter alignment.
+  // The array with the stricter alignment comes first.
   KW_FN void init(void* storage, int places) {
     SampledBound<L>::init(places);
     asked = places;
@@ -70,7 +70,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
   KW_FN void step_lane(int lane, Number value, Place index) {
     if (value == value) take(lane, value, this->called(index));
   }
-  // A full list takes in only what is less: what came earlier wins a tie.
+  // A full list takes in smaller values only: the earlier of equal values stays.
   KW_FN void step_next(L value, L weight, typename L::Indices index) {
     if constexpr (kPlaces > 0) {
       if (where.at[kPlaces - 1] != 0) return take_less(lane(value, 0), static_cast<Place>(lane(index, 0)));
@@ -101,8 +101,8 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     sorted.make();
     sorted.sort();
   }
-  // Middle of the list (of a state of one lane): half of what is asked for is no more than this. Two states of the same
-  // row that are merged later need nothing that is above both their middles.
+  // Returns the middle of the list (of a state of one lane): half of the wanted values are at most this. Two states of
+  // the same row that are merged later need no value above both their middles.
   KW_FN L middle() const {
     if (k() == 0 || is_long(k())) return infinity<L>();
     return L::of(least.at[(k() - 1) / 2]);
@@ -120,7 +120,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
   KW_FN static constexpr int stride(int k) {
     return is_long(k) ? LongList<Number, Place>::capacity(k) : ShortList<L>::stride(k);
   }
-  // Places in front of the first row number: how many terms there are of long lists, what short ones may read.
+  // Counts places in front of the first row number: the number of terms of a long list, or room that short lists read.
   KW_FN static constexpr int ahead(int k) { return is_long(k) || L::kLanes > 1 ? L::kLanes : 0; }
   // Returns where each lane's number of terms of a long list is, in front of the row numbers.
   KW_FN Place* filled() const {
@@ -160,7 +160,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     else take_in_turn(first, last, value, index);
     if (where.at[last] != 0) set_lane(&bound, lane, this->shut_out(least.at[last]));
   }
-  // All of another's list into one that is empty.
+  // Copies another state's whole list into an empty one.
   template <class Other>
   KW_FN void copy(const Other& other, int first) {
     for (int p = 0; p < k(); ++p) {
@@ -169,7 +169,7 @@ struct KMinArgKMinOf : StateDefaults, SampledBound<L>, TermOrder<L> {
     }
     if (where.at[k() - 1] != 0) set_lane(&bound, 0, this->shut_out(least.at[k() - 1]));
   }
-  // Insertion from the last place upwards. Empty places are passed over, not moved.
+  // Insertion from the last place upwards. Empty places are skipped, not moved.
   KW_FN void take_in_turn(int first, int last, Number value, Place index) {
     Number* const number = least.at + first;
     Place* const place = where.at + first;

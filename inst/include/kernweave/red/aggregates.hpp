@@ -27,14 +27,14 @@ struct Sum : StateDefaults {
   KW_FN static L limit() { return L(0.0); }
 };
 
-// Prod: the product so far, kept within range by whole powers of 2^32 beside it.
-// Carried on in float64 from tile to tile, as sums are.
+// Prod: the product so far, kept within range by whole powers of 2^32 beside it. It is carried on in float64 from tile
+// to tile, as sums are.
 template <class L>
 struct Prod : StateDefaults {
   static constexpr bool kAdds = true;
-  static constexpr double kLarge = 0x1p32, kSmall = 0x1p-32;  // no float times this is out of range
+  static constexpr double kLarge = 0x1p32, kSmall = 0x1p-32;  // a float times this stays in range
   L product;
-  L powers;  // of 2^32
+  L powers;  // exponent of 2^32
 
   KW_FN void init(void*, int) { restart(); }
   KW_FN void step(L value, L, typename L::Indices, typename L::Mask valid) { take(select(valid, value, L(1.0))); }
@@ -47,7 +47,7 @@ struct Prod : StateDefaults {
     take(from_lane<L>(later.product, lane));
     powers = powers + from_lane<L>(later.powers, lane);
   }
-  // Half of the powers at a time: the other half may bring back what one would lose.
+  // Applies the powers in two halves: all of them at once might leave the range though the result does not.
   KW_FN void finish(L* values, Index*) const {
     const L half = exp2(powers * L(16.0));
     values[0] = (product * half) * half;
@@ -63,7 +63,7 @@ struct Prod : StateDefaults {
   }
 };
 
-// Min: the smallest value so far; NaN once one has been seen.
+// Min: the smallest value so far; NaN once a NaN has come.
 template <class L>
 struct Min : StateDefaults {
   static constexpr Matters kMatters = Matters::least;

@@ -1,5 +1,5 @@
-// Bound from a sample, for lists: a number that at least K of a lane's terms are below, so that few others enter. The
-// sampled terms are dealt out to three groups a place; the K-th smallest of the groups' least terms is that number.
+// A bound from a sample, for lists: at least K of a lane's terms are below it, so few others enter. The sampled terms
+// are dealt out to 3 K groups; the bound lies just above the K-th smallest of the groups' least terms.
 #pragma once
 #include "state.hpp"
 
@@ -39,7 +39,7 @@ struct SampledBound<L, true> {
     lesser(value, L::load(of(group))).store(of(group));
     group = group + 1 < groups(places) ? group + 1 : 0;
   }
-  // Sorts the groups by merge exchange: comparisons side by side, which need not wait for each other.
+  // Sorts the groups by merge exchange, whose comparisons do not wait for each other.
   KW_FN L end() {
     group = -1;
     const int count = groups(places);
@@ -54,7 +54,7 @@ struct SampledBound<L, true> {
   }
 
  private:
-  // Puts groups g and g + apart in order, for g in every other run of `run` groups, from group `first` on.
+  // Orders the pairs of groups g and g + apart, for g in every other run of `run` groups, from group `first` on.
   KW_FN void exchange(int run, int first, int apart) {
     const int last = groups(places) - apart;
     for (; first < last; first += 2 * run)

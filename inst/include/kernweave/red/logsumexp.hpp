@@ -1,4 +1,4 @@
-// LogSumExp: the scale of the largest exponent or so, and the weighted sum of exponentials relative to it.
+// LogSumExp: a scale near the largest exponent, and the weighted sum of exponentials relative to the scale.
 #pragma once
 #include "../exponents.hpp"
 #include "state.hpp"
@@ -27,12 +27,12 @@ struct LogSumExp : StateDefaults {
   // Fast path of a term that is not far above the scale: one exponential instead of two, no new scale.
   KW_FN static void add(L share, L weight, Sums* to) { to->total = to->total + weight * share; }
   KW_FN typename L::Mask plain(const Sums& found) const { return scale.fits(found.total); }
-  // Scale that a term asks for; none of a term of weight 0.
+  // Returns the scale that suits a term; -Inf for a term of weight 0.
   KW_FN static L scale_for(L value, L weight) { return select(differs(weight, L(0.0)), value, -infinity<L>()); }
   KW_FN void lift(L value) { sums.total = sums.total * scale.lift(value); }
   KW_FN void expect(const Sums& found) { scale.expect(found.total); }
 
-  // The scale stays: what is to come is most likely below it.
+  // The scale stays: later terms are most likely below it.
   KW_FN void restart() { sums.total = L(0.0); }
 
   template <class M>
@@ -42,8 +42,8 @@ struct LogSumExp : StateDefaults {
   KW_FN void finish(L* values, Index*) const { values[0] = log(sums.total) + scale.top * kLnOf2; }
 
  private:
-  // A term of weight 0 says nothing, however large, and must not set the scale. NaN always says something,
-  // and so does 0 times Inf.
+  // A term of weight 0 is ignored, however large, and must not set the scale. NaN always counts, and so does 0 times
+  // Inf.
   KW_FN void take(L exponent, L weight) {
     const typename L::Mask always = is_nan(weight) || is_nan(exponent) || exponent == infinity<L>();
     const typename L::Mask speaks = differs(weight, L(0.0)) || always;

@@ -1,6 +1,6 @@
-// Long list: the K smallest terms as a heap with the last of them in front, and a waiting room behind it. A term enters
-// in log K moves, where an ascending list would move half of its places; the room lets many enter while the heap is in
-// cache.
+// Long list: the K smallest terms as a heap with the last term in front, and a waiting room behind the heap. A term
+// enters in log K moves, while an ascending list would move half of its places; the room lets many terms enter while
+// the heap is in cache.
 #pragma once
 #include "../lane.hpp"
 
@@ -16,7 +16,7 @@ struct Heap {
   int count;
 
   KW_FN bool behind(int p, Number v, Place r) const { return v < value[p] || (v == value[p] && r < row[p]); }
-  // Puts a term where there is a hole, or below, so that nothing stands behind what is above it.
+  // Puts a term into the hole or below it, so that no term comes later in the order than the term above it.
   KW_FN void put(int hole, Number v, Place r) {
     for (int child = 2 * hole + 1; child < count; child = 2 * hole + 1) {
       if (child + 1 < count && behind(child + 1, value[child], row[child])) ++child;
@@ -31,7 +31,7 @@ struct Heap {
   KW_FN void make() {
     for (int p = count / 2 - 1; p >= 0; --p) put(p, value[p], row[p]);
   }
-  // Ascending order: what is last goes to the end, place by place. Then this is no heap any more.
+  // Sorts in ascending order: the last term goes to the end, place by place. After this, there is no heap any more.
   KW_FN void sort() {
     while (--count > 0) {
       const Number v = value[count];
@@ -45,9 +45,9 @@ struct Heap {
 
 template <class Number, class Place>
 struct LongList {
-  Number* value;  // the heap, once there are K terms, then those that wait
+  Number* value;  // the heap, once there are K terms, then the waiting terms
   Place* row;
-  Place* filled;  // how many there are of both
+  Place* filled;  // the number of terms in both
   int places;     // K
 
   KW_FN static constexpr int capacity(int k) { return k + k / 4; }
@@ -63,7 +63,7 @@ struct LongList {
     if (*filled == places) heap().make();
     else if (*filled == capacity(places)) let_in();
   }
-  // Lets terms that wait enter the heap, or drops them.
+  // Moves waiting terms into the heap, or drops them.
   KW_FN void let_in() const {
     if (!full()) return;
     for (int p = places; p < *filled; ++p)

@@ -1,4 +1,4 @@
-// MinArgMin: the smallest value so far and where it stood. NaN never wins.
+// MinArgMin: the smallest value so far and its row number. NaN never wins.
 #pragma once
 #include "state.hpp"
 
@@ -13,9 +13,9 @@ struct MinArgMin : StateDefaults, TermOrder<L> {
   static constexpr Matters kMatters = Matters::least;
 
   L least;
-  L bound;                   // the least, NaN until one has come: no value of at least this can win
-  L nan_seen;                // NaN if one has come, else 0
-  typename L::Places where;  // 0 while only NaN, or nothing, has come
+  L bound;                   // the least, NaN until there is one: no value of at least this can win
+  L nan_seen;                // NaN if a NaN has come, else 0
+  typename L::Places where;  // 0 while no term, or only NaN, has come
 
   KW_FN void init(void*, int) {
     least = infinity<L>();
@@ -32,7 +32,7 @@ struct MinArgMin : StateDefaults, TermOrder<L> {
     take(lane, value, this->called(index));
   }
   KW_FN bool picks() const { return this->in_order(); }
-  // Inf is not less than the Inf that stands for nothing.
+  // Inf is not less than the Inf with which `least` begins.
   KW_FN bool picked(L value) const { return !any(is_nan(bound) && !(value < infinity<L>())); }
   KW_FN void keep(L value, typename L::Places place) {
     where = select(value < least, place, where);

@@ -1,6 +1,6 @@
-// Short list of a lane among many: the K smallest terms, ascending, with a vector's worth of comparisons and moves at a
-// time. Where a term goes is counted, not searched for: a loop that ends where the term happens to belong is one that
-// the processor foresees wrongly.
+// Short list of a lane among many: the K smallest terms, ascending; a vector's worth of comparisons and moves at a
+// time. The place of a term is counted, not searched for: the processor mispredicts the end of a loop that stops at the
+// place.
 #pragma once
 #include "../lane.hpp"
 
@@ -8,7 +8,7 @@ namespace kernweave {
 inline namespace KW_ISA {
 namespace red {
 
-// Numbers from 0 on, more than a short list has places.
+// The numbers 0, 1, ..., more of them than a short list has places.
 template <class T>
 struct Places64 {
   T at[64] = {};
@@ -19,13 +19,13 @@ struct Places64 {
 template <class T>
 constexpr Places64<T> kPlaces64{};
 
-// A single lane's terms go where a loop finds a place for them.
+// A single lane finds the places of its terms by a loop.
 template <class L, bool kMany = (L::kLanes > 1)>
 struct ShortList {
   KW_FN static constexpr int stride(int k) { return k; }
 };
 
-// In memory behind which there is room for `stride` places, before which something may be read.
+// The list in memory that has room for `stride` places, and is preceded by memory that may be read.
 template <class L>
 struct ShortList<L, true> {
   using Number = typename L::Number;
@@ -38,7 +38,7 @@ struct ShortList<L, true> {
 
   KW_FN static constexpr int stride(int k) { return (k + L::kLanes - 1) & -L::kLanes; }
 
-  // A term that is known to come before the last place. Ties go by row number, and places still empty have none.
+  // Takes a term that is known to come before the last place. Ties go by row number; empty places have row number 0.
   KW_FN void take(Number v, Place r) const {
     int p = less_than(v);
     while (value[p] == v && row[p] != 0 && row[p] < r) ++p;
@@ -56,7 +56,7 @@ struct ShortList<L, true> {
       count += __builtin_ctz(~bits_of(L::load(value + p) < all));
     return count;
   }
-  // Moves the items at a place and behind it on by one.
+  // Moves the items from a place on to the next place.
   template <class M>
   KW_FN void make_room(typename M::Number* list, int place) const {
     const M from(static_cast<double>(place));

@@ -1,4 +1,4 @@
-// The state of a reduction: the defaults of what engines ask of it, the order of its terms, and its row numbers.
+// The state of a reduction: the defaults of its properties, the order of its terms, and its row numbers.
 #pragma once
 #include "../lane.hpp"
 
@@ -23,7 +23,7 @@ namespace red {
 // The terms that may change a result: all; the least; terms that are not 0.
 enum class Matters { all, least, not_zero };
 
-// A state derives from this, and says itself what is otherwise with it (../reductions.hpp).
+// The defaults of a state's properties. A state derives from this struct, and replaces some (../reductions.hpp).
 struct StateDefaults {
   static constexpr bool kAdds = false, kExponents = false, kShort = false, kLooks = false, kPicks = false;
   static constexpr Matters kMatters = Matters::all;
@@ -31,10 +31,10 @@ struct StateDefaults {
 };
 
 // --- the order of terms ---------------------------------------------------------------------------------------------
-// Terms come by ascending numbers to states that pick some of them, and of equal ones the first wins. An engine that
-// takes them in another order says how each is called, and equal terms are looked at one by one.
+// A state that picks some terms gets terms by ascending numbers, and the first of equal terms wins. An engine that
+// takes terms in another order gives each term a name (`names`), and equal terms are compared one by one.
 
-// The next larger number, or one a little larger. NaN, which bounds nothing, where it is infinite.
+// Returns the next larger number, or a little more; NaN, which bounds nothing, if x is infinite.
 template <class L>
 KW_FN L just_above(L x) {
   constexpr bool kFloat = sizeof(typename L::Number) == 4;
@@ -42,7 +42,7 @@ KW_FN L just_above(L x) {
   return select(x < infinity<L>(), x + (abs(x) * L(kStep) + L(kLeast)), nan<L>());
 }
 
-// A single lane is merged into, and sees all terms.
+// The order for a single lane: other lanes are merged into it, and it sees all terms.
 template <class L, bool kMany = (L::kLanes > 1)>
 struct TermOrder {
   template <class I>
@@ -54,14 +54,14 @@ struct TermOrder {
 
 template <class L>
 struct TermOrder<L, true> {
-  const Index* names = nullptr;  // of terms by their number; null: they are called by that
+  const Index* names = nullptr;  // names of terms by their number; null: the number is the name
 
   KW_FN bool in_order() const { return !names; }
 
   KW_FN typename L::Place called(typename L::Place number) const {
     return names ? static_cast<typename L::Place>(names[number]) : number;
   }
-  // The least value that cannot enter where this one is the last that may go.
+  // Returns the least value that cannot enter a list whose last value is `value`.
   KW_FN typename L::Number shut_out(typename L::Number value) const {
     return names ? lane(just_above(L(static_cast<double>(value))), 0) : value;
   }

@@ -1,4 +1,4 @@
-// SumSoftMaxWeight: sums of exponentials relative to the scale of the largest or so, weighted and not.
+// SumSoftMaxWeight: sums of exponentials, weighted and not, relative to a scale near the largest exponent.
 #pragma once
 #include "../exponents.hpp"
 #include "state.hpp"
@@ -36,7 +36,7 @@ struct SumSoftMaxWeight : StateDefaults {
   KW_FN void lift(L value) { shrink(scale.lift(value)); }
   KW_FN void expect(const Sums& found) { scale.expect(found.norm); }
 
-  // The scale stays: what is to come is most likely below it.
+  // The scale stays: later terms are most likely below it.
   KW_FN void restart() {
     sums.total = L(0.0);
     sums.norm = L(0.0);
@@ -50,7 +50,7 @@ struct SumSoftMaxWeight : StateDefaults {
   KW_FN void finish(L* values, Index*) const { values[0] = sums.total / sums.norm; }
 
  private:
-  // A sum of no terms says nothing, whatever its scale. NaN always says something.
+  // A sum of no terms is ignored, whatever its scale. NaN always counts.
   KW_FN void take(L exponent, L weighted, L count) {
     const typename L::Mask speaks = differs(count, L(0.0)) || is_nan(count) || is_nan(exponent);
     shrink(scale.raise(exponent, speaks));
