@@ -77,7 +77,19 @@ gp_of_family.gp_family <- function(inputs, placed, y, trend, settings, weights, 
   fit$nugget <- 0
   fit$dispersion <- family$dispersion(family$value)
   fit$sigma <- if (identical(family$phi, "shape")) sqrt(fit$dispersion) else 1
+  warn_of_separation(fit)
   fit
+}
+
+# The standard error of a linear predictor that shows that the data do not bound a coefficient: others are some units.
+unbounded_error <- 1e3
+
+# Warns if terms of the trend separate the responses, so that their coefficients have no estimates.
+warn_of_separation <- function(fit) {
+  unbounded <- sqrt(diag(stats::vcov(fit))) * apply(abs(fit$regressors$F), 2, max) > unbounded_error
+  if (!any(unbounded, na.rm = TRUE)) return(invisible())
+  warn("boundary", "the trend separates the responses: ", paste0("`", names(which(unbounded)), "`", collapse = ", "),
+       " would be infinite, and neither standard errors nor likelihoods hold; drop or pool such terms")
 }
 
 # Adds means, residuals and deviances on the scale of the response to a fit with linear predictors.

@@ -22,6 +22,19 @@ test_that("mistakes are errors that name what would help", {
   refused(gp_fit(I(depth * (depth > 50)) ~ long + lat, q, family = Gamma("log")), "data", "row [0-9]+ is 0")
 })
 
+test_that("a trend that separates the responses is a warning that names its terms, and others are none", {
+  d <- data.frame(x = 1:20, y = rep(0:1, each = 10), g = gl(4, 5), count = rep(c(0, 3, 2, 5, 1), each = 4))
+  fit <- function(formula, trend, ...) gp_fit(formula, d, trend = trend, variance = 0, ...)
+  for (method in c("ML", "REML")) {
+    expect_warning(fit(y ~ 1, ~ x, family = "binomial", method = method),
+                   "separates the responses: `\\(Intercept\\)`, `x`", class = "kernweave_warning_boundary")
+    expect_warning(fit(y ~ 1, ~ g, family = "binomial", method = method), "`g4` would be infinite")
+    expect_warning(fit(count ~ 1, ~ factor(x > 4), family = "poisson", method = method), "separates the responses")
+    expect_silent(fit(count ~ 1, ~ x, family = "poisson", method = method))
+    expect_silent(fit(I(x %% 3 > 0) ~ 1, ~ x + g, family = "binomial", method = method))
+  }
+})
+
 test_that("places that separate two classes give a warning and a fit", {
   line <- data.frame(x = 1:40 + 0, y = rep(0:1, each = 20))
   expect_warning(fit <- gp_fit(y ~ x, line, kernel = kernel_spec("gaussian", scale = 10), family = binomial),
