@@ -187,7 +187,7 @@ shifted <- function(object, newdata, spread, by) {
   out
 }
 
-# Makes about 64 grid nodes in each polygon, with the polygon's other variables.
+# Makes about 256 grid nodes in each polygon, with the polygon's other variables.
 polygon_nodes <- function(object, newdata, block) {
   polygons <- if (!inherits(block, c("sf", "sfc"))) as_sf(block$polygons)
   if (!identical(names(block), "polygons") || !inherits(polygons, c("sf", "sfc"))) {
@@ -210,11 +210,11 @@ polygon_nodes <- function(object, newdata, block) {
        names = row.names(polygons), alike = FALSE)
 }
 
-# The centres of about 64 grid cells that lie in a polygon, or, if there are none, a point in the polygon.
+# The centres of about 256 grid cells that lie in a polygon, or, if there are none, a point in the polygon.
 nodes_within <- function(polygon) {
   polygon <- sf::st_sfc(polygon)
   box <- unname(unclass(sf::st_bbox(polygon)))
-  step <- sqrt(as.numeric(sf::st_area(polygon)) / 64)
+  step <- sqrt(as.numeric(sf::st_area(polygon)) / 256)
   if (!isTRUE(step > 0)) abort("data", "`block`: a polygon has no area")
   axes <- lapply(1:2, function(k) {
     n <- max(1, round((box[k + 2] - box[k]) / step))

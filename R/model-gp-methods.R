@@ -38,7 +38,7 @@
 #' @section Blocks:
 #' With `block`, `predict()` returns means over blocks (block kriging) by quadrature. Blocks are rectangles about
 #' `newdata`, with 4 Gauss-Legendre nodes along each side, as in gstat; sets of nodes of equal weight, whose offsets are
-#' the rows of a matrix; or polygons, with about 64 grid nodes in each. Covariances and the regressors of the trend are
+#' the rows of a matrix; or polygons, with about 256 grid nodes in each. Covariances and the regressors of the trend are
 #' averaged over the nodes. A block mean does not include the noise. Sides and offsets are in the units of the inputs.
 #'
 #' @section Rasters:
@@ -224,6 +224,12 @@ df.residual.gp_fit <- function(object, ...) {
   if (is.finite(freedom)) freedom else length(object$data$y) - length(coef(object)) - nrow(object$data$layout)
 }
 
+# Tells whether the kernels of a sum have one estimated variance.
+shares_variance <- function(fit) {
+  known <- vapply(leaf_parts(fit$data$kernel), function(part) is.numeric(part$parameters$variance), NA)
+  identical(kernel_parts(fit$data$kernel)$op, "+") && all(known) && "variance" %in% free_parts(fit)
+}
+
 # Returns the degrees of freedom of tests of the trend: as in lm() for a linear model, otherwise Inf.
 trend_freedom <- function(fit) if (fit$method == "REML") linear_freedom(fit) else Inf
 
@@ -295,6 +301,7 @@ print_gp_title <- function(x) {
   if (isTRUE(any(x$chosen$worse >= 0.05))) say("  ", choice_text(x$chosen))
   if (scales_of(x$chosen_scales) != "one") say("  ", scales_text(x$chosen_scales))
   else if (is_standardized(model)) say("  inputs are standardized")
+  if (shares_variance(x)) say("  kernels of the sum share one variance; kernel_spec(variance = NULL) gives each its own")
   bounds <- given_ends(model)
   if (is_turning(model$values)) names(bounds) <- sub("^scale$", "mean of both scales", names(bounds))
   if (length(bounds)) say("  bounds given: ", paste(names(bounds), vapply(bounds, ends_text, ""), collapse = ", "))

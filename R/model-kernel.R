@@ -17,7 +17,8 @@
 #' estimated without a logarithm, and its interval is symmetric.
 #'
 #' `k1 + k2` and `k1 * k2` are kernels, and so is `2 * k`, which multiplies the `variance` of `k` by 2. If both kernels
-#' have a parameter of the same name, its new name begins with the name of its kernel.
+#' have a parameter of the same name, its new name begins with the name of its kernel. The kernels of a sum share the
+#' `variance` of [gp_fit()]; with `variance = NULL` a kernel has its own.
 #'
 #' A parameter may also be a lazy tensor, `k(x, scale = Pm(1, name = "s"))`, or depend on the argument of a function
 #' that [gradient()] differentiates.

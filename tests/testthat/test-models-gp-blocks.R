@@ -78,6 +78,11 @@ test_that("inputs may be a matrix, one or three, or places on a sphere", {
   sf::st_crs(square) <- NA
   expect_equal(numbers(fit_of(), block = list(polygons = square)), c(575.2720, 430.959), tolerance = 0.01)
   expect_error(predict(of_sf, block = list(polygons = square)), "EPSG:4326", class = "kernweave_error_data")
+  disc <- sf::st_sf(geometry = sf::st_buffer(sf::st_sfc(sf::st_point(c(181, -20))), 1, nQuadSegs = 90))
+  fine <- as.matrix(expand.grid(seq(-1, 1, 0.04), seq(-1, 1, 0.04)))
+  fine <- fine[rowSums(fine^2) < 1, ]
+  expect_equal(numbers(fit_of(), block = list(polygons = disc)), numbers(fit_of(), middle, block = fine),
+               tolerance = 0.003)
 })
 
 test_that("slips with blocks are named", {

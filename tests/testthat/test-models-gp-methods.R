@@ -234,3 +234,16 @@ test_that("prints of posteriors and priors are at most 80 columns wide", {
     expect_lte(max(nchar(utils::capture.output(print(x)))), 80)
   }
 })
+
+test_that("a fit with a sum of kernels says whether they share a variance", {
+  of <- function(input, ...) kernel_spec("matern32", scale = 3, of = input, ...)
+  k <- function(...) of("long", ...) + of("lat", ...)
+  says <- function(...) {
+    fit <- suppressWarnings(suppressMessages(gp_fit(depth ~ long + lat, datasets::quakes[1:60, ], ...)))
+    any(grepl("share one variance", utils::capture.output(print(fit))))
+  }
+  expect_true(says(kernel = k()))
+  expect_false(says(kernel = k(variance = NULL)))
+  expect_false(says(kernel = k(), variance = 1e4))
+  expect_false(says(kernel = kernel_spec("matern32", scale = 3)))
+})
