@@ -301,7 +301,7 @@ print_gp_title <- function(x) {
   if (isTRUE(any(x$chosen$worse >= 0.05))) say("  ", choice_text(x$chosen))
   if (scales_of(x$chosen_scales) != "one") say("  ", scales_text(x$chosen_scales))
   else if (is_standardized(model)) say("  inputs are standardized")
-  if (shares_variance(x)) say("  kernels of the sum share one variance; kernel_spec(variance = NULL) gives each its own")
+  if (shares_variance(x)) say("  kernels of a sum share one variance; kernel_spec(variance = NULL) gives each its own")
   bounds <- given_ends(model)
   if (is_turning(model$values)) names(bounds) <- sub("^scale$", "mean of both scales", names(bounds))
   if (length(bounds)) say("  bounds given: ", paste(names(bounds), vapply(bounds, ends_text, ""), collapse = ", "))
