@@ -114,7 +114,7 @@ logLik.kernel_ridge <- function(object, ...) {
   }
   w <- object$data$w
   n <- length(w)
-  structure(-n / 2 * (log(2 * pi * object$sigma2) + 1) + sum(log(w)) / 2, df = object$edf + 1, nobs = n,
+  structure(-n / 2 * (log(2 * pi * deviance(object) / n) + 1) + sum(log(w)) / 2, df = object$edf + 1, nobs = n,
             class = "logLik")
 }
 

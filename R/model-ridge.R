@@ -25,15 +25,18 @@
 #' `standardize = FALSE` to give a `scale` in the units of the data. If a kernel with one `scale` has no value for it,
 #' the scale is [maxvar_scale()] of at most 2000 of the points. With a given `lambda` the level of the weights matters:
 #' an observation of weight w has the penalty `lambda / w`, so that ten times the weights have the effect of a tenth of
-#' `lambda`. `sigma2` is the mean squared residual. Standard errors from `predict()` ignore the bias of the estimate.
+#' `lambda`. `sigma2`, the variance of the noise for weight 1, is `rss / (n - edf)`. Standard errors from `predict()`
+#' ignore the bias of the estimate.
 #'
-#' `logLik()` is the normal log-likelihood of the residuals, with `edf + 1` degrees of freedom as in mgcv, so that
-#' `AIC()` works. `edf` does not count the choice of `lambda`. `simulate()` adds noise to the fitted values.
+#' `logLik()` is the normal log-likelihood of the residuals, of variance `rss / n`, with `edf + 1` degrees of freedom as
+#' in mgcv, so that `AIC()` works. `edf` does not count the choice of `lambda`. `simulate()` adds noise of variance
+#' `sigma2` to the fitted values.
 #'
 #' @section Many rows:
 #' Beyond `control$dense_n` rows `edf` is an estimate from random probes, and `edf_se` is its standard error. With a
 #' given `lambda` there are four probes if the standard error is then at most 0.5 %, and `control$probes` otherwise.
-#' `probes = 0` saves most of the time: `edf` is then `NA`, and intervals use the normal distribution.
+#' `probes = 0` saves most of the time: `edf` is then `NA`, `sigma2` is `rss / n`, which is too small by the factor
+#' `1 - edf / n`, and intervals use the normal distribution.
 #'
 #' `control = fit_control(approximate = TRUE)` fits and predicts with [approximate()], in time proportional to the
 #' number of points rather than pairs. The grid of penalties then stops at the smallest penalty that the approximation
@@ -160,9 +163,9 @@ with_residuals <- function(fit, y, used) {
   n <- nrow(own)
   rss <- colSums(used$w * left^2)
   middle <- colSums(used$w * used$y) / sum(used$w)
-  fit$sigma2 <- rss / n
-  fit$sigma <- sqrt(fit$sigma2)
   fit$df.residual <- n - fit$edf
+  fit$sigma2 <- rss / if (is.na(fit$edf)) n else max(fit$df.residual, 1e-8)
+  fit$sigma <- sqrt(fit$sigma2)
   fit$r.squared <- ifelse(is_constant(used$y), NA_real_, 1 - rss / colSums(used$w * t(t(used$y) - middle)^2))
   all <- if (n == nrow(y)) own else ridge_values(fit, scaled_columns(unname(strip_term(fit$x)), fit$units$x))
   fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, fit$x)

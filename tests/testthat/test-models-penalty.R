@@ -115,3 +115,39 @@ test_that("units, origins, weights, the order of rows and the way of solving lea
     }
   }
 })
+
+test_that("with a linear kernel and hardly a penalty, errors, intervals and the likelihood are those of lm()", {
+  set.seed(8)
+  x <- matrix(stats::rnorm(90), 30, 3, dimnames = list(NULL, c("a", "b", "c")))
+  y <- as.vector(x %*% 1:3 + stats::rnorm(30))
+  w <- stats::runif(30, 0.5, 2)
+  linear <- stats::lm(y ~ 0 + x, weights = w)
+  fit <- kernel_ridge(x, y, kernel_spec("linear", scale = 1), lambda = 1e-6, standardize = FALSE, weights = w)
+  expect_equal(c(fit$edf, fit$sigma2, sigma(fit)), c(3, sigma(linear)^2, sigma(linear)), tolerance = 1e-5)
+  expect_equal(unname(predict(fit, se.fit = TRUE)$se.fit), unname(predict(linear, se.fit = TRUE)$se.fit),
+               tolerance = 1e-5)
+  expect_equal(predict(fit, interval = "confidence"), predict(linear, interval = "confidence"), tolerance = 1e-5,
+               ignore_attr = TRUE)
+  expect_equal(unname(rstandard(fit)), unname(rstandard(linear)), tolerance = 1e-4)
+  expect_equal(as.numeric(logLik(fit)), as.numeric(logLik(linear)), tolerance = 1e-6)
+  expect_equal(AIC(fit), AIC(linear), tolerance = 1e-5)
+  expect_equal(marginal_effects(fit)$std.error, unname(sqrt(diag(vcov(linear)))), tolerance = 1e-4)
+  two <- kernel_ridge(x, cbind(y, y^2), kernel_spec("linear", scale = 1), 1e-6, standardize = FALSE, weights = w)
+  expect_equal(unname(sigma(two)), c(sigma(linear), sigma(stats::lm(y^2 ~ 0 + x, weights = w))), tolerance = 1e-5)
+  # as many degrees of freedom as rows leave a finite variance
+  through <- kernel_ridge(x, y, "gaussian", lambda = 1e-13)
+  expect_true(is.finite(through$sigma2) && through$sigma2 >= 0)
+})
+
+test_that("prediction intervals of a ridge regression with many degrees of freedom cover new observations", {
+  skip_below("quick")
+  covered <- vapply(1:20, function(seed) {
+    set.seed(seed)
+    x <- matrix(stats::runif(1000), 200)
+    y <- sin(3 * x[, 1]) + x[, 2]^2 + stats::rnorm(200, sd = 0.3)
+    fit <- kernel_ridge(x[1:100, ], y[1:100])
+    ends <- predict(fit, x[-(1:100), ], interval = "prediction", level = 0.9)
+    mean(y[-(1:100)] >= ends[, "lwr"] & y[-(1:100)] <= ends[, "upr"])
+  }, 0)
+  expect_gt(mean(covered), 0.83)
+})
