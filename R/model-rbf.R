@@ -6,10 +6,14 @@
 #' minimises the residual sum of squares plus `lambda` times its roughness. Use it for surfaces through scattered data,
 #' thin-plate splines for instance.
 #'
+#' A thin plate is the spline whose roughness is the integral of all squared second derivatives, the bending energy. Its
+#' kernel depends on the dimension: d^3 with one input (the natural cubic spline), d^2 log(d) with two, -d with three.
+#' With four and more inputs there is no such spline, and the kernel is d^2 log(d).
+#'
 #' The kernel weights are orthogonal to the polynomials, so the kernel need only be conditionally positive definite:
 #' thin plates, or functions such as the cube of the distance.
 #'
-#' For a thin plate in two dimensions the roughness is the bending energy, and `lambda` is the same as in
+#' For a thin plate of one to three inputs `lambda` is the factor of the bending energy, as in
 #' `fields::Tps(lambda = , scale.type = "unscaled")`. `lambda = "gcv"` chooses the penalty as [kernel_ridge()] does, by
 #' generalised cross-validation, `n rss / (n - edf)^2`, combined with the likelihood. Up to `control$dense_n` points
 #' this is exact; for more points one Lanczos process serves all penalties. `fields::Tps()` chooses the minimum of the
@@ -80,6 +84,11 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   x <- unname(strip_term(inputs$x))
   used <- heavy_rows(x, unname(y), weights)
   parts <- kernel_parts(kernel)
+  if (identical(parts$name, "thin_plate")) {
+    plate <- plates[[min(ncol(x), 4)]]
+    parts[names(plate)] <- plate
+    kernel <- new_kernel(parts)
+  }
   free <- parts$name %in% c("thin_plate", "energy")  # the scale only multiplies the kernel and adds polynomials
   if (free && is.null(parts$parameters$scale)) kernel <- update(kernel, scale = 1)
   kernel <- settled_kernel(kernel, structure(used$x, term = attr(inputs$x, "term")))
@@ -88,17 +97,18 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
   check_unisolvent(used, degree, lambda)
   # The unit makes lambda a factor of the bending energy.
   own <- kernel_parts(kernel)$parameters
-  bends <- identical(parts$name, "thin_plate") && ncol(x) == 2 && length(own$scale) == 1
-  theta <- if (bends) 8 * pi * own$variance / own$scale^2 else 1
+  bends <- identical(parts$name, "thin_plate") && ncol(x) <= 3 && length(own$scale) == 1
+  theta <- if (bends) c(12, 8 * pi, 8 * pi)[ncol(x)] * own$variance / own$scale^(4 - ncol(x)) else 1
   n <- nrow(used$x)
-  on <- if (gcv || lambda > 0) beside_polynomial(kernel_pairs(kernel, used$x), used)
+  through <- n == ncol(used$P)  # the polynomial goes through all points, for any lambda
+  on <- if (!through && (gcv || lambda > 0)) beside_polynomial(kernel_pairs(kernel, used$x), used)
   curve <- if (gcv) {
     with_singular(gcv_curve(on$op, on$y, n, on$size * 10^seq(-7, 3, by = 0.125), control, theta), kernel)
   }
   if (gcv) lambda <- curve$lambda
   ridge <- theta * lambda
   found <- rbf_solved(kernel, used, ridge, control)
-  edf <- curve$edf %or% if (ridge == 0) n
+  edf <- curve$edf %or% if (ridge == 0 || through) n
          else n - ridge * with_singular(fit_trace(on$op, n, ridge, control), kernel)$trace
   fit <- new_fit("rbf_interpolate", call, inputs, kernel = kernel, degree = degree, lambda = lambda, basis = basis,
                  data = used, weights = weights, kernel.weights = found$c, b = found$b,
@@ -122,6 +132,14 @@ rbf_degree <- function(degree, kernel) {
   }
   degree
 }
+
+# Thin plates of order 2 in one to three dimensions, and the kernel beyond: the formula, if it is not d^2 log(d).
+plates <- list(
+  list(title = "Thin plate (d^3)", fun = function(x, y, scale) sqdist(x / scale, y / scale)^1.5),
+  list(title = "Thin plate"),
+  list(title = "Thin plate (-d)", fun = function(x, y, scale) -sqrt(sqdist(x / scale, y / scale))),
+  list(title = "d^2 log(d)")
+)
 
 # Monomials of centred and scaled inputs: a row of exponents for each.
 polynomial_basis <- function(x, degree) {
@@ -167,8 +185,10 @@ raw_coefficients <- function(basis, b, names) {
 # --- systems ------------------------------------------------------------------------------------------------
 
 check_unisolvent <- function(used, degree, lambda) {
-  if (nrow(used$x) < max(1, ncol(used$P))) {
-    abort("data", "a polynomial of degree ", degree, " needs ", ncol(used$P), " points, not ", nrow(used$x))
+  least <- max(1, ncol(used$P) + identical(lambda, "gcv"))
+  if (nrow(used$x) < least) {
+    abort("data", "a polynomial of degree ", degree, if (identical(lambda, "gcv")) ", with lambda = \"gcv\",",
+          " needs ", counted(least, "point"), ", not ", nrow(used$x))
   }
   rank <- if (ncol(used$P)) qr(used$P)$rank else 0
   if (rank < ncol(used$P)) {

@@ -26,23 +26,26 @@ trend_coefficients <- function(parts, b) parts$least + backsolve(parts$R, b)
 solve_reduced <- function(K, b, ridge, P, report, ...) {
   s <- qr(t(P), LAPACK = TRUE)$pivot[seq_len(ncol(P))]
   r <- setdiff(seq_len(nrow(P)), s)
-  N <- -solve(t(P[s, , drop = FALSE]), t(P[r, , drop = FALSE]))
-  Krr <- take_both(K, r, r)
-  Krs <- entries_at(K, r, s)
-  Ksr <- t(entries_at(K, s, r))
-  Kss <- entries_at(K, s, s) + diag(ridge[s], length(s))
-  reduced <- Krr + (Vi(cbind(t(N), Krs + t(N) %*% Kss)) | Vj(cbind(Ksr, t(N))))
-  sides <- b$values[r, , drop = FALSE] + t(N) %*% b$values[s, , drop = FALSE]
-  rest <- solve(reduced, sides, ridge = ridge[r], report = TRUE, ...)
-  x <- matrix(0, nrow(P), ncol(sides))
-  x[r, ] <- rest
-  x[s, ] <- N %*% rest
+  x <- matrix(0, nrow(P), ncol(b$values))
+  found <- structure(list(method = "dense", converged = TRUE, n = 0, seconds = 0), class = "kernweave_report")
+  if (length(r)) {  # else x is 0, and the trend alone is the answer
+    N <- -solve(t(P[s, , drop = FALSE]), t(P[r, , drop = FALSE]))
+    Krr <- take_both(K, r, r)
+    Krs <- entries_at(K, r, s)
+    Ksr <- t(entries_at(K, s, r))
+    Kss <- entries_at(K, s, s) + diag(ridge[s], length(s))
+    reduced <- Krr + (Vi(cbind(t(N), Krs + t(N) %*% Kss)) | Vj(cbind(Ksr, t(N))))
+    sides <- b$values[r, , drop = FALSE] + t(N) %*% b$values[s, , drop = FALSE]
+    rest <- solve(reduced, sides, ridge = ridge[r], report = TRUE, ...)
+    x[r, ] <- rest
+    x[s, ] <- N %*% rest
+    found <- solve_report(rest)
+  }
   left <- b$values - (K %*% x + ridge * x)
   out <- structure(shaped_as(x, b), trend = qr.solve(P, left))
   if (!report) return(out)
-  report <- solve_report(rest)
-  report$system <- list(K = K, ridge = ridge, b = b$values, trend = P, coefficients = attr(out, "trend"))
-  structure(out, report = report)
+  found$system <- list(K = K, ridge = ridge, b = b$values, trend = P, coefficients = attr(out, "trend"))
+  structure(out, report = found)
 }
 
 entries_at <- function(K, rows, columns) dense(take_both(lazy_set(K, precision = "float64"), rows, columns))

@@ -30,6 +30,55 @@ test_that("a thin plate goes through its points, and between them is that of fie
   expect_identical(iterated$convergence$method, "cg")
 })
 
+test_that("with one input a thin plate is the natural cubic spline, with three that of fields", {
+  means <- stats::aggregate(dist ~ speed, cars, mean)
+  spline <- stats::splinefun(means, method = "natural")
+  at <- c(5, 10.3, 21, 23.5, 30)
+  for (scale in c(1, 4)) {
+    fit <- rbf_interpolate(dist ~ speed, means, kernel_spec("thin_plate", scale = scale))
+    expect_equal(unname(predict(fit, data.frame(speed = at))), spline(at), tolerance = 1e-8)
+    expect_equal(predict(fit, data.frame(speed = at), gradient = TRUE)[, 1], spline(at, 1), tolerance = 1e-7)
+  }
+  expect_output(print(fit), "Thin plate (d^3), scale 4", fixed = TRUE)
+  four <- unname(as.matrix(iris[c(1:9, 51:59), 1:4])) + 1:18 / 100
+  beyond <- rbf_interpolate(four, 1:18)
+  expect_equal(unname(coef(beyond)), dense_saddle(plate(dense_distance(four)), cbind(1, four), 1:18, 0)[19:23],
+               tolerance = 1e-6)
+  expect_output(print(beyond), "^d\\^2 log\\(d\\), scale 1")
+  skip_without_peer("fields")
+  set.seed(4)
+  cube <- matrix(stats::runif(120), 40)
+  y <- cube[, 1] + sin(3 * cube[, 2]) * cube[, 3]
+  new <- matrix(stats::runif(15), 5)
+  for (lambda in c(0, 0.01)) {
+    for (D in c(1, 3)) {
+      theirs <- fields::Tps(cube[, 1:D], y, scale.type = "unscaled", lambda = lambda, give.warnings = FALSE)
+      ours <- rbf_interpolate(cube[, 1:D], y, lambda = lambda)
+      expect_equal(predict(ours, new[, 1:D]), as.vector(predict(theirs, cbind(new[, 1:D]))), tolerance = 1e-6)
+      if (lambda > 0) expect_equal(ours$edf, theirs$eff.df, tolerance = 1e-6)
+    }
+  }
+})
+
+test_that("as many points as polynomials have the polynomial through them, for any lambda and kernel", {
+  three <- rbind(c(0, 0), c(1, 0), c(0, 1))
+  for (lambda in c(0, 2)) for (rows in c(0, 5000)) {
+    fit <- function(...) rbf_interpolate(..., lambda = lambda, control = fit_control(dense_n = rows))
+    expect_equal(predict(fit(c(1, 2), c(3, 4)), c(0, 7)), c(2, 9))
+    plane <- fit(three, cbind(1:3, 6:4))
+    expect_equal(predict(plane, cbind(2, 2)), cbind(7, 0), ignore_attr = TRUE)
+    expect_equal(plane$edf, 3)
+    expect_equal(predict(fit(three, 1:3, kernel_spec("gaussian", scale = 1)), cbind(2, 2)), 7)
+  }
+  expect_error(rbf_interpolate(three, 1:3, lambda = "gcv"), "4 points", class = "kernweave_error_data")
+  # solve() itself, with as many regressors as rows
+  P <- cbind(1, three)
+  x <- solve(kernel_thin_plate(Vi(three), Vj(three)), 1:3, trend = P, report = TRUE)
+  expect_equal(as.vector(x), c(0, 0, 0))
+  expect_equal(as.vector(attr(x, "trend")), c(1, 1, 2))
+  expect_output(print(solve_report(x)), "dense")
+})
+
 test_that("lambda, degrees of freedom and cross-validation are those of Tps", {
   skip_below("quick")
   set.seed(3)
@@ -67,7 +116,8 @@ test_that("kernels of every order, degrees, weights and several responses solve 
   new <- matrix(stats::runif(12, 5, 9), 4)
   d <- dense_distance(x)
   cases <- list(
-    list(kernel = "thin_plate", degree = 1, phi = plate), list(kernel = "energy", degree = 0, phi = function(d) -d),
+    list(kernel = "thin_plate", degree = 1, phi = function(d) -d / 8 / pi),
+    list(kernel = "energy", degree = 0, phi = function(d) -d),
     list(kernel = kernel_spec("gaussian", scale = 1), degree = -1, phi = function(d) exp(-d^2 / 2)),
     list(kernel = kernel_spec("matern12", scale = 2), degree = 2, phi = function(d) exp(-d / 2)),
     list(kernel = cubed, degree = 1, phi = function(d) d^3)
