@@ -106,7 +106,14 @@ caret_fit <- function(model, x, y, wts, param, more) {
 #' @exportS3Method emmeans::recover_data
 recover_data.gp_fit <- function(object, data = NULL, ...) {
   if (is.null(object$terms)) data <- data %or% trend_data(object$x, object$names)
-  emmeans::recover_data(object$call, stats::delete.response(object$trend$terms), object$na.action, data = data, ...)
+  found <- emmeans::recover_data(object$call, stats::delete.response(object$trend$terms), object$na.action, data = data,
+                                 ...)
+  offset <- object$regressors$offset
+  if (is.data.frame(found) && any(offset != 0)) {  # as lm() has it: the mean offset, not the offset of means
+    found$.offset. <- offset
+    attr(found, "predictors") <- c(attr(found, "predictors"), ".offset.")
+  }
+  found
 }
 
 #' @exportS3Method emmeans::emm_basis

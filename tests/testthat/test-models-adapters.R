@@ -74,6 +74,24 @@ test_that("marginal means of a trend are those of nlme::gls() at the same covari
   expect_error(emmeans::emmeans(ridge, ~long), "marginal_effects()", fixed = TRUE)
 })
 
+test_that("marginal means of a model with an offset have the mean offset, as those of glm() and lm()", {
+  skip_without_peer("emmeans")
+  set.seed(5)
+  d <- data.frame(s = gl(3, 20), e = stats::runif(60, 1, 3))
+  d$count <- stats::rpois(60, 2 * d$e)
+  d$y <- as.integer(d$s) + log(d$e) + stats::rnorm(60)
+  d$y[4] <- NA
+  means <- function(fit) as.data.frame(emmeans::emmeans(fit, ~s, type = "response"))[, 2]
+  counts <- gp_fit(count ~ 1, d, trend = ~ s + offset(log(e)), family = poisson, variance = 0, method = "ML")
+  glm <- stats::glm(count ~ s + offset(log(e)), stats::poisson, d)
+  expect_equal(means(counts), means(glm), tolerance = 1e-5)
+  flat <- gp_fit(y ~ 1, d, trend = ~ s + offset(log(e)), variance = 0)
+  expect_equal(means(flat), means(stats::lm(y ~ s + offset(log(e)), d)), tolerance = 1e-7)
+  # beside a process: the trend at the mean offset
+  process <- gp_fit(y ~ e, d, trend = ~ s + offset(log(e)), kernel = kernel_spec(scale = 1), variance = 1, nugget = 1)
+  expect_equal(means(process), unname(coef(process)[[1]] + c(0, coef(process)[2:3]) + mean(log(d$e[-4]))))
+})
+
 set.seed(5)
 plots <- data.frame(long = stats::runif(60), lat = stats::runif(60), clay = stats::rnorm(60), kind = gl(3, 20))
 plots$yield <- sin(5 * plots$long) + plots$clay + stats::rnorm(60) / 5
