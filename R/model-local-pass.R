@@ -1,7 +1,8 @@
 # The sums over pairs of a local regression: weighted moments, and the local lines that solve for them.
 
 # Fits at places, with leverages, effective numbers of observations, and `square`, the sum of squared shares of the
-# observations, each divided by its weight, for variances. `rows`: row numbers of the places, if they are data.
+# observations, each divided by its weight, for variances. `rows`: row numbers of the places, if they are data. For
+# others `square` is NA if a fit needs a slope that the observations within reach do not determine.
 local_values <- function(part, degree, h, at, rows = NULL) {
   found <- line_values(part, degree, h, at, rows)
   again <- which(found$narrow)
@@ -11,6 +12,7 @@ local_values <- function(part, degree, h, at, rows = NULL) {
       if (is.matrix(found[[name]])) found[[name]][again, ] <- near[[name]] else found[[name]][again] <- near[[name]]
     }
   }
+  if (is.null(rows)) found$square[found$unknown] <- NA
   found
 }
 
@@ -102,7 +104,7 @@ solved_line <- function(moments, away, part, h) {
   constant <- moments$Y[, seq_len(q), drop = FALSE] / mass
   fit <- sweep(constant, 2, mean_response(part), "+")
   for (a in k) fit <- fit + slope[, a] * (moments$Y[, a * q + seq_len(q), drop = FALSE] - mean[, a] * constant * mass)
-  out <- list(fit = fit, leverage = 1 / mass + rowSums(slope * step), narrow = solved$narrow)
+  out <- list(fit = fit, leverage = 1 / mass + rowSums(slope * step), narrow = solved$narrow, unknown = solved$unknown)
   if (is.null(moments$long)) return(out)
   c(out, list(square = squared_shares(moments$long, mass, mean, slope), neff = mass^2 / moments$kish))
 }
@@ -122,17 +124,19 @@ squared_shares <- function(long, mass, mean, slope) {
 }
 
 # Solves many small systems by Cholesky; directions with a variance below `level` are left out gradually. `narrow`:
-# rounding errors of `raw`, the uncentred squares, may matter in S.
+# rounding errors of `raw`, the uncentred squares, may matter in S. `unknown`: b goes in a direction that is left out.
 solve_each <- function(S, b, raw, level) {
   D <- ncol(b)
   L <- array(0, dim(S))
-  narrow <- logical(nrow(b))
+  narrow <- unknown <- logical(nrow(b))
+  lost <- matrix(FALSE, nrow(b), D)
   for (k in seq_len(D)) for (i in k:D) {
     left <- S[, i, k]
     for (l in seq_len(k - 1)) left <- left - L[, i, l] * L[, k, l]
     if (i == k) {
       narrow <- narrow | left < 2e-7 * raw[, k, k]
       left <- pmax(left, 0)
+      lost[, k] <- left < 10 * level[k]
       L[, k, k] <- sqrt(left + level[k] * (level[k] / left)^3)
     } else {
       L[, i, k] <- left / L[, k, k]
@@ -141,11 +145,12 @@ solve_each <- function(S, b, raw, level) {
   x <- b
   for (k in seq_len(D)) {
     for (l in seq_len(k - 1)) x[, k] <- x[, k] - L[, k, l] * x[, l]
+    unknown <- unknown | lost[, k] & abs(x[, k]) > 1e-3
     x[, k] <- x[, k] / L[, k, k]
   }
   for (k in rev(seq_len(D))) {
     for (l in seq_len(D)[seq_len(D) > k]) x[, k] <- x[, k] - L[, l, k] * x[, l]
     x[, k] <- x[, k] / L[, k, k]
   }
-  list(x = x, narrow = narrow)
+  list(x = x, narrow = narrow, unknown = unknown)
 }

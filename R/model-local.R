@@ -7,7 +7,8 @@
 #' cross-validation or by the corrected Akaike criterion (AICc).
 #'
 #' Weights are divided by the largest weight, so that far from the data the prediction is that of the nearest
-#' observations, not `NaN`. A plane has slope 0 in directions in which the observations within reach do not vary.
+#' observations, not `NaN`. A plane has slope 0 in directions in which the observations within reach do not vary. A
+#' place that lies in such a direction, far outside of the data for instance, has no standard error: it is `NA`.
 #'
 #' Cross-validation is exact: each observation is compared with the fit to all others, even if no other observation is
 #' within the bandwidth. The search starts on a grid of bandwidths and refines the best; with more than 500 rows, the

@@ -62,7 +62,7 @@ test_that("each row is a weighted least squares fit, with several inputs, respon
     fit <- local_reg(accel ~ times, cycle, degree = degree, bandwidth = 1)
     far <- predict(fit, data.frame(times = c(90, 1e6)), se.fit = TRUE)
     expect_equal(unname(far$fit), rep(cycle$accel[133], 2))
-    expect_equal(unname(far$se.fit), rep(fit$sigma, 2))
+    expect_equal(unname(far$se.fit), rep(if (degree == 0) fit$sigma else NA_real_, 2))
     expect_equal(far$n_eff, c(1, 1), ignore_attr = TRUE)
   }
   shifted <- transform(cycle, times = times + 1e6)
