@@ -114,7 +114,7 @@ group_scale <- function(group, what) {
 #' @rawNamespace S3method(ggplot2::autoplot, cross_validate, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, elpd, autoplot.kernweave_fit)
 #' @rawNamespace S3method(ggplot2::autoplot, elpd_differences, autoplot.kernweave_fit)
-autoplot.kernweave_fit <- function(object, ...) ggplot_of(plot_data(object, ...))
+autoplot.kernweave_fit <- function(object, ...) ggplot_of(with_times(plot_data(object, ...), object))
 
 ggplot_of <- function(picture) {
   drawn <- ggplot2::ggplot()
@@ -126,9 +126,15 @@ ggplot_of <- function(picture) {
     texts <- picture$ticks[[axis]]
     at <- which(nzchar(texts))
     if (length(at)) drawn <- drawn + scale(breaks = at, labels = texts[at])
+    if (!is.null(picture$times[[axis]])) drawn <- drawn + do.call(scale, time_marks(picture, axis))
     if (grepl(axis, picture$log)) drawn <- drawn + scale(trans = "log10")
   }
   if (is.null(picture$asp)) drawn else drawn + ggplot2::coord_fixed(picture$asp)
+}
+
+time_marks <- function(picture, axis) {
+  at <- pretty(in_time(layer_range(picture$layers, axis), picture$times[[axis]]))
+  list(breaks = as.numeric(at), labels = attr(at, "labels"))
 }
 
 #' @rdname autoplot-fits

@@ -95,8 +95,22 @@ margin_of_maps <- 0.015  # so that no point is cut by the frame
 
 # Draws a plot, and returns `x` invisibly, as plot methods do.
 drawn <- function(x, picture, ...) {
-  draw_picture(picture, ...)
+  draw_picture(with_times(picture, x), ...)
   invisible(x)
+}
+
+# Adds the variables of a fit that are dates or times and stand on an axis of its picture; the picture has numbers.
+with_times <- function(picture, fit) {
+  model <- if (is.list(fit)) fit[["model"]]
+  on_axes <- lapply(list(x = picture$xlab, y = picture$ylab), function(label) if (is_word(label)) model[[label]])
+  picture$times <- Filter(function(v) inherits(v, c("Date", "POSIXct")), on_axes)
+  picture
+}
+
+# Numbers as dates or times of the class of `like`, if there is one.
+in_time <- function(numbers, like) {
+  if (!is.null(like)) attributes(numbers) <- attributes(like)[c("class", "tzone")]
+  numbers
 }
 
 # Refuses an argument that plot() does not know, and `type`, which pictures of fits call `which`.
@@ -113,8 +127,8 @@ check_styles <- function(given) {
 draw_picture <- function(picture, ...) {
   given <- check_styles(list(...))
   layers <- picture$layers
-  frame <- list(x = layer_range(layers, c("x", "xmin", "xmax", "xend")),
-                y = layer_range(layers, c("y", "ymin", "ymax", "yend")), type = "n", log = picture$log,
+  ends <- function(axis) in_time(layer_range(layers, paste0(axis, c("", "min", "max", "end"))), picture$times[[axis]])
+  frame <- list(x = ends("x"), y = ends("y"), type = "n", log = picture$log,
                 xlab = picture$xlab, ylab = picture$ylab, main = picture$main, asp = picture$asp)
   frame[c(x = "xaxt", y = "yaxt")[names(picture$ticks)]] <- "n"
   if (!is.null(layers$surface)) {
@@ -268,7 +282,12 @@ painters <- list(
     graphics::contour(grid$x, grid$y, grid$z, levels = attr(d, "levels"), drawlabels = is.null(attr(d, "labels")),
                       add = TRUE)
   },
-  band = function(d) graphics::polygon(c(d$x, rev(d$x)), c(d$ymin, rev(d$ymax)), col = "#0000001A", border = NA),
+  band = function(d) {
+    known <- !is.na(d$ymin)
+    for (part in split(d[known, ], cumsum(!known)[known])) {
+      graphics::polygon(c(part$x, rev(part$x)), c(part$ymin, rev(part$ymax)), col = "#0000001A", border = NA)
+    }
+  },
   boxes = function(d, col = group_colours(d$group, "grey85"), border = if (nrow(d) > 100) NA else "grey40", ...) {
     graphics::rect(d$xmin, d$ymin, d$xmax, d$ymax, col = col, border = border)
   },
