@@ -318,11 +318,12 @@ profiled.gp_family <- function(model, point, ratio, bounds) {
 
 # Returns the negative Hessian, by differences of the score, if it is positive definite. Otherwise returns the
 # information used by the steps, which ignores that W depends on the mode, and the covariances of the family's parameter
-# with other parameters.
+# with other parameters. A variance near 0 has hardly any information; its difference is over one longest step.
 #' @export
 last_information.gp_family <- function(model, at) {
   own <- sqrt(diag(at$information))
-  by <- ifelse(own > 0, (if (model$dense) 1e-3 else 0.2) / own, 0)
+  most <- ifelse(model$layout$link == "identity", Inf, longest_step)
+  by <- ifelse(own > 0, pmin((if (model$dense) 1e-3 else 0.2) / own, most), 0)
   found <- vapply(seq_along(by), function(k) {
     if (!by[k]) return(at$information[, k])
     moved <- gp_state(model, replace(at$theta, k, at$theta[[k]] + by[k]), at)

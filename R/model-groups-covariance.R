@@ -114,7 +114,10 @@ group_columns <- function(term, z) {
 }
 
 # Returns the Kronecker product of I and G, with as many columns as Z.
-for_levels <- function(G, Z) Matrix::kronecker(Matrix::Diagonal(ncol(Z) / nrow(G)), G)
+for_levels <- function(G, Z) {
+  force(G)  # S4 generics wrap the errors of their arguments
+  Matrix::kronecker(Matrix::Diagonal(ncol(Z) / nrow(G)), G)
+}
 
 # Returns Z, G and the derivatives of G for each term, an empty list without terms.
 group_parts <- function(model, values, z = model$z) {

@@ -249,3 +249,29 @@ test_that("nested factors have the names of lme4, and a trend without a tilde is
   expect_error(gp_fit(z ~ long, some, family = "hurdle"), "`hurdle_poisson` or `hurdle_negbin`",
                class = "kernweave_error_unsupported")
 })
+
+test_that("a mixed model of any family whose levels do not differ is the generalised linear model", {
+  skip_without_peer("survival")
+  skip_without_peer("MASS")
+  d <- data.frame(g = gl(12, 20), x = cos(2.1 * 1:240))
+  level <- rep((1:20 - 0.5) / 20, 12)  # levels of g have equal distributions
+  d$p <- stats::qpois(level, exp(1 + 0.3 * d$x))
+  d$b <- stats::qbinom(rev(level), 1, stats::plogis(d$x))
+  d$w <- stats::qexp(level, exp(-0.3 * d$x))
+  peers <- list(poisson = stats::glm(p ~ x, stats::poisson, d), binomial = stats::glm(b ~ x, stats::binomial, d),
+                exponential = survival::survreg(survival::Surv(w) ~ x, d, dist = "exponential"),
+                negbin = suppressWarnings(MASS::glm.nb(round(10 * w) ~ x, d)))
+  for (name in names(peers)) {
+    left <- switch(name, poisson = quote(p), binomial = quote(b), exponential = quote(w), quote(round(10 * w)))
+    formula <- stats::as.formula(call("~", left, 1))
+    expect_warning(fit <- gp_fit(formula, d, trend = ~ x + (1 | g), variance = 0, family = name, method = "ML"),
+                   "`variance.g` is at its bound", class = "kernweave_warning_boundary")
+    expect_equal(coef(fit), coef(peers[[name]]), tolerance = 1e-4, label = name)
+    expect_equal(as.numeric(logLik(fit)), as.numeric(logLik(peers[[name]])), tolerance = 1e-6, label = name)
+    expect_lt(max(abs(nlme::ranef(fit)$g)), 1e-4)
+    expect_equal(predict(fit, d[1:9, ]), predict(fit, d[1:9, ], re.form = NA), tolerance = 1e-4)
+    expect_true(all(is.finite(confint(fit)[names(coef(fit)), ])))
+    expect_true(all(is.finite(as.matrix(simulate(fit, 2, seed = 1)))))
+    expect_output(print(summary(fit)), "variance.g .*at its bound")
+  }
+})
