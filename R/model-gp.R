@@ -158,18 +158,21 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   inputs <- c(found$inputs, list(places = placed$places))
   columns <- trend_columns(trend, found$beside, nrow(inputs$x))
   fit <- gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
-  if (!identical(x, placed$formula)) fit$formula <- placed$formula
+  if (identical(x, placed$formula)) return(fit)
+  fit$formula <- placed$formula
+  fit$variables <- setdiff(fit$variables, all.vars(x[[2]]))
+  if (!deparse1(x[[3]]) %in% names(found$beside)) fit$model[deparse1(x[[3]])] <- NULL
   fit
 }
 
 # Puts a variable of the trend into the formula of a model without a process, which does not use its inputs. The
-# variable is a fixed effect, or numbers of groups, which new groups have, too.
+# variable is a fixed effect, or numbers of groups, which new groups have, too, or the row numbers of the response.
 with_an_input <- function(formula, trend) {
   named <- inherits(trend, "formula") && inherits(formula, "formula") && length(formula) == 3
   if (!named || length(all.vars(formula[[3]]))) return(formula)
   groups <- lapply(all.vars(trend), function(name) call("as.numeric", call("as.factor", as.name(name))))
   fixed <- lapply(all.vars(parted_trend(trend)$fixed[[2]]), as.name)
-  if (length(groups)) formula[[3]] <- c(fixed, rev(groups))[[1]]
+  formula[[3]] <- c(fixed, rev(groups), list(call("seq_len", call("NROW", formula[[2]]))))[[1]]
   formula
 }
 

@@ -58,8 +58,8 @@
 NULL
 
 groups_of <- function(fit) {
-  fit$trend$groups %or% abort("unsupported", "the fit has no grouped effects; gp_fit(trend = ~ (1 | site)) has those ",
-                              "of `site`")
+  if (length(fit$trend$groups)) return(fit$trend$groups)
+  abort("unsupported", "the fit has no grouped effects; gp_fit(trend = ~ (1 | site)) has those of `site`")
 }
 
 #' @rdname gp_fit-groups

@@ -38,6 +38,9 @@ columns_like <- function(x, like, argument) {
 # Returns a fit's terms without the response.
 input_terms <- function(fit) stats::delete.response(fit$terms)
 
+# Tells whether the inputs are row numbers: neither the kernel nor the trend has a variable.
+has_no_variable <- function(fit) has_no_input(fit) && !length(fit$variables)
+
 input_variables <- function(fit) {
   all.vars(stats::formula(stats::terms(stats::formula(input_terms(fit)), simplify = TRUE)))
 }
@@ -51,9 +54,12 @@ new_points <- function(object, newdata) {
     newdata <- places_like(newdata, object$places)
     if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
     refuse_absent(object$variables, newdata, object$places$name)
-    made <- function() stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)
-    frame <- found_variables(made(), newdata, "`newdata`")
-    frame <- without_idle(frame, attr(frame, "terms"))
+    made <- function() {
+      frame <- stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)
+      without_idle(frame, attr(frame, "terms"))
+    }
+    frame <- if (has_no_variable(object)) data.frame(row = seq_len(nrow(newdata)), row.names = row.names(newdata))
+             else found_variables(made(), newdata, "`newdata`")
     check_kinds(frame, object$xlevels, "newdata")
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }

@@ -212,8 +212,12 @@ test_that("mistakes are told", {
                class = "kernweave_error_input")
   expect_error(predict(fit, few[1:2, ], re.form = ~ mag), "grouped effects alone", class = "kernweave_error_input")
   expect_error(predict(fit, few[1:2, c("long", "lat", "mag")]), "no variable `g`", class = "kernweave_error_input")
-  expect_error(nlme::ranef(gp_fit(z ~ long + lat, few, kernel = known)), "no grouped effects",
-               class = "kernweave_error_unsupported")
+  for (trend in list(~ 1, ~ mag)) {
+    plain <- gp_fit(z ~ long + lat, few, kernel = known, trend = trend)
+    for (of in list(nlme::ranef, nlme::VarCorr)) {
+      expect_error(of(plain), "no grouped effects", class = "kernweave_error_unsupported")
+    }
+  }
   expect_error(variogram(z ~ long + lat, few, trend = ~ (1 | g)), "no grouped effects",
                class = "kernweave_error_unsupported")
 })

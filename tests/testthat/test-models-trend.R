@@ -38,3 +38,25 @@ test_that("a linear model has the tests, intervals and formula that lm() has, wi
   others <- list(update(ours, nugget = 3), update(ours, trend = ~ wt + (1 | gear)), update(ours, method = "ML"))
   for (other in others) expect_identical(colnames(coef(summary(other)))[3:4], c("z value", "Pr(>|z|)"))
 })
+
+test_that("a model of an intercept alone is that of lm() and glm()", {
+  d <- transform(airquality, rain = stats::qpois((1:153 - 0.5) / 153, 3))
+  peers <- list(stats::lm(log(Ozone) ~ 1, d, weights = Day), stats::glm(rain ~ 1, stats::poisson, d))
+  fits <- list(gp_fit(log(Ozone) ~ 1, d, trend = ~ 1, variance = 0, weights = Day),
+               gp_fit(rain ~ 1, d, variance = 0, family = poisson))
+  for (k in 1:2) {
+    expect_equal(coef(fits[[k]]), coef(peers[[k]]), tolerance = 1e-6)
+    by_ml <- logLik(update(fits[[k]], method = "ML"))
+    expect_equal(as.numeric(by_ml), as.numeric(logLik(peers[[k]])), tolerance = 1e-9)
+    new <- data.frame(row.names = c("a", "b"))
+    expect_equal(predict(fits[[k]], new, type = "link"), stats::predict(peers[[k]], new), tolerance = 1e-6)
+    expect_identical(names(model.frame(fits[[k]])), names(stats::model.frame(peers[[k]])))
+  }
+  expect_equal(as.numeric(logLik(fits[[1]])), as.numeric(logLik(peers[[1]], REML = TRUE)))
+  large <- update(fits[[2]], trend = ~ Temp, method = "ML")
+  for (table in list(anova(update(large, trend = ~ 1), large), anova(update(fits[[2]], method = "ML"), large))) {
+    theirs <- stats::anova(peers[[2]], stats::update(peers[[2]], ~ Temp), test = "Chisq")
+    expect_equal(table$L.Ratio[2], theirs$Deviance[2], tolerance = 1e-6)
+  }
+  expect_equal(stats::drop1(large)["Temp", "LRT"], table$L.Ratio[2], tolerance = 1e-6)
+})
