@@ -150,9 +150,6 @@ by_likelihood <- function(object, what) {
   refitted(object, method = "ML")
 }
 
-# Returns the environment in which a fit's call finds its variables, as add1() of other fits does.
-fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
-
 call_of_trend <- function(object, change) {
   call <- kept_call(object)
   call$trend <- changed_trend(object, change)

@@ -271,12 +271,14 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
     given$trend <- if (dotted) changed_trend(object, trend) else given$trend
   }
   for (name in names(given)) call[name] <- list(given[[name]])  # an argument may be NULL
-  if (evaluate) evaluated_fit(call, parent.frame()) else call
+  if (!evaluate) return(call)
+  evaluated_fit(call, frame_of_call(call[setdiff(names(call), names(given))], fit_frame(object), parent.frame()))
 }
 
-# Returns a fit's call, with the kernel that was chosen.
+# Returns a fit's call, with the kernel that was chosen, and with its formula instead of a variable that had it.
 kept_call <- function(fit) {
   call <- fit$call
+  if (is.name(call$x) && !is.null(fit$terms)) call$x <- formula(fit)
   if (is.null(fit$chosen)) return(call)
   name <- fit$chosen$kernel[which.min(fit$chosen$worse)]
   call$standardize <- is_standardized(fit$data)
@@ -284,10 +286,28 @@ kept_call <- function(fit) {
   call
 }
 
+# Returns the environment in which a fit's formula was written; that of points is not known.
+fit_frame <- function(object, frame = NULL) if (is.null(object$formula)) frame else environment(object$formula)
+
+# Adds to `frame` the local variables of a call that are `made` where the formula was written, unless `frame` has local
+# variables of these names, as update() of other fits takes them.
+frame_of_call <- function(call, made, frame) {
+  is_local <- function(name, at) {
+    top <- topenv(at)
+    while (!identical(at, top) && !exists(name, at, inherits = FALSE)) at <- parent.env(at)
+    !identical(at, top)
+  }
+  if (is.null(made)) return(frame)
+  theirs <- Filter(function(name) is_local(name, made) && !is_local(name, frame), unique(all.names(call)))
+  if (length(theirs)) list2env(mget(theirs, envir = made, inherits = TRUE), parent = frame) else frame
+}
+
 evaluated_fit <- function(call, frame) {
-  for (argument in intersect(c("x", "y", "data"), names(call))) {
+  of_data <- c("x", "y", "data")  # a function of this name, as data(), is no data
+  for (argument in setdiff(names(call)[-1], c("weights", "subset"))) {
     given <- call[[argument]]
-    if (!is.name(given) || exists(as.character(given), envir = frame)) next
+    there <- function(name) exists(name, frame) && !(argument %in% of_data && is.function(get(name, frame)))
+    if (!is.name(given) || there(as.character(given))) next
     abort("input", "`", given, "`, the `", argument, "` of the fit, is not there, and the fit does not keep it: ",
           "update(fit, ", argument, " = ) gives it")
   }

@@ -99,16 +99,30 @@ test_that("arguments by the words of other packages are answered by ours", {
   expect_said(update(fit, foo = 1), "input", "there is no argument `foo`; there are `x`, `data`")
 })
 
-test_that("an update names data that are gone", {
-  fitted_in <- function(data) {
-    mine <- data
-    list(formula = gp_fit(z ~ x, mine, kernel = k), matrix = gp_fit(mine$x, mine$z, kernel = k))
+test_that("an update finds what a fit's call names where the formula was written, and names what is gone", {
+  fitted_in <- function(mine, made, form) {
+    control <- fit_control(max_iter = 499)
+    list(formula = gp_fit(z ~ x, mine, kernel = made, control = control), named = gp_fit(form, d, kernel = k),
+         ridge = kernel_ridge(z ~ x, mine, lambda = 0.1), matrix = gp_fit(mine$x, mine$z, kernel = made))
   }
-  fits <- fitted_in(d)
+  fits <- fitted_in(d, k, z ~ x)
+  expected <- coef(gp_fit(z ~ x, d, kernel = k, method = "ML"), "covariance")
+  again <- update(fits$formula, method = "ML")
+  expect_equal(coef(again, "covariance"), expected)
+  expect_equal(coef(update(again, trend = ~ 1), "covariance"), expected)
+  expect_equal(coef(update(fits$named, method = "ML"), "covariance"), expected)
+  expect_equal(update(fits$ridge, lambda = 2)$fitted.values, kernel_ridge(z ~ x, d, lambda = 2)$fitted.values)
+  made <- kernel_spec("gaussian", scale = 1)
+  expect_identical(format(update(fits$formula, kernel = made)$data$kernel), format(made))
+  mine <- d[1:30, ]  # local variables are those of the update, as update() of lm() has them
+  expect_identical(nobs(update(fits$formula)), 30L)
+  rm(mine, made)
+  expect_error(update(fits$matrix, method = "ML"), "`made`, the `kernel` of the fit, is not there", fixed = TRUE,
+               class = "kernweave_error_input")
+  rm(list = "mine", envir = environment(formula(fits$formula)))
   expect_error(update(fits$formula, method = "ML"), "`mine`, the `data` of the fit, is not there", fixed = TRUE,
                class = "kernweave_error_input")
-  again <- update(fits$formula, data = d, method = "ML")
-  expect_equal(coef(again, "covariance"), coef(gp_fit(z ~ x, d, kernel = k, method = "ML"), "covariance"))
+  expect_equal(coef(update(fits$formula, data = d, method = "ML"), "covariance"), expected)
 })
 
 test_that("the trend is predicted without the inputs of the kernel", {
