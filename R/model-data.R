@@ -250,13 +250,7 @@ kept_frame <- function(sides, formula) {
     response <- formula[[2]]
     if (identical(response, quote(.))) response <- as.call(c(quote(cbind), lapply(names(sides$left), as.name)))
     values <- if (is.data.frame(sides$left)) as.matrix(sides$left) else sides$left
-    both <- stats::formula(terms)
-    both[2:3] <- list(response, both[[2]])
-    both <- stats::terms(both)
-    attr(both, "predvars") <- as.call(append(as.list(attr(terms, "predvars")), response, 1))
-    class <- stats::setNames(stats::.MFclass(values), deparse1(response))
-    attr(both, "dataClasses") <- c(class, attr(terms, "dataClasses"))
-    terms <- both
+    terms <- with_response(terms, response, stats::.MFclass(values))
     stats::setNames(list(values), deparse1(response))
   }
   beside <- sides$beside[setdiff(names(sides$beside), c(names(left), names(sides$right)))]

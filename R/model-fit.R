@@ -112,8 +112,9 @@ engine_used <- function() {
 #'
 #' Base R's methods for the fits that [kde_fit()], [local_reg()] and others return. `fitted()`, `residuals()`, `nobs()`
 #' and the rest work as for [lm()]: with `na.action = na.exclude`, rows with missing values have missing fitted values.
-#' `update()` changes the call and refits. `lines()` adds the curve of a fit with one input to a plot. `tidy()`,
-#' `glance()` and `augment()` of the generics package return data frames.
+#' `update()` changes the call and refits, with the variables that the call names where `update()` is called, or where
+#' the formula was written. `lines()` adds the curve of a fit with one input to a plot. `tidy()`, `glance()` and
+#' `augment()` of the generics package return data frames.
 #'
 #' @section Formulas:
 #' If the fit was made from a formula, `terms()`, `formula()`, `model.frame()`, `case.names()` and `variable.names()`
@@ -122,9 +123,10 @@ engine_used <- function() {
 #' `model.matrix()` also has an intercept and factor contrasts, as for [lm()], although kernels use neither: to a kernel
 #' a factor has one column per level.
 #'
-#' A [gp_fit()] has two formulas. `terms()` returns the terms of the kernel formula; the terms of the trend are
-#' `fit$trend$terms`. `model.frame()` includes the variables of the trend. `model.matrix()` is the design matrix of the
-#' trend, with one column per coefficient, as in `model.matrix(fit) %*% coef(fit)`.
+#' A [gp_fit()] has two formulas. `terms()` returns the terms of the kernel formula, or, without a process
+#' (`variance = 0`), those of the trend with the response, without grouped effects, as for `lme4::lmer()`; the terms of
+#' the trend are `fit$trend$terms`. `model.frame()` includes the variables of the trend. `model.matrix()` is the design
+#' matrix of the trend, with one column per coefficient, as in `model.matrix(fit) %*% coef(fit)`.
 #'
 #' @section New data:
 #' If the fit was made from a formula, `newdata` is a data frame with the variables of the formula. If the fit was made
@@ -204,17 +206,14 @@ terms.kernweave_fit <- function(x, ...) {
 #' @rdname kernweave_fit
 #' @importFrom stats formula
 #' @export
-formula.kernweave_fit <- function(x, ...) if (has_no_input(x)) x$formula else stats::formula(terms(x))
-
-# A model without a process may be written as `y ~ 1`.
-has_no_input <- function(fit) length(fit$formula) == 3 && !length(all.vars(fit$formula[[3]]))
+formula.kernweave_fit <- function(x, ...) if (has_no_input(x)) x$formula else stats::formula(terms.kernweave_fit(x))
 
 #' @rdname kernweave_fit
 #' @importFrom stats model.frame
 #' @export
 model.frame.kernweave_fit <- function(formula, data = NULL, ...) {
   terms <- terms(formula)
-  if (is.null(data)) formula$model else stats::model.frame(terms, data, ...)
+  if (is.null(data)) structure(formula$model, terms = terms) else stats::model.frame(terms, data, ...)
 }
 
 #' @rdname kernweave_fit
@@ -271,8 +270,7 @@ update.kernweave_fit <- function(object, formula., ..., evaluate = TRUE) {
     given$trend <- if (dotted) changed_trend(object, trend) else given$trend
   }
   for (name in names(given)) call[name] <- list(given[[name]])  # an argument may be NULL
-  if (!evaluate) return(call)
-  evaluated_fit(call, frame_of_call(call[setdiff(names(call), names(given))], fit_frame(object), parent.frame()))
+  if (evaluate) evaluated_fit(call, parent.frame(), fit_frame(object, parent.frame()), names(given)) else call
 }
 
 # Returns a fit's call, with the kernel that was chosen, and with its formula instead of a variable that had it.
@@ -286,27 +284,24 @@ kept_call <- function(fit) {
   call
 }
 
-# Returns the environment in which a fit's formula was written; that of points is not known.
-fit_frame <- function(object, frame = NULL) if (is.null(object$formula)) frame else environment(object$formula)
+# Returns the environment in which a fit's formula was written, and its call as a rule; that of points is not known.
+fit_frame <- function(object, frame) if (is.null(object$formula)) frame else environment(object$formula)
 
-# Adds to `frame` the local variables of a call that are `made` where the formula was written, unless `frame` has local
-# variables of these names, as update() of other fits takes them.
-frame_of_call <- function(call, made, frame) {
+# Evaluates a call in `frame`, with local variables of where it was `made` unless `frame` has local variables of these
+# names, as update() of other fits takes them. Arguments that are `new` are of `frame` alone.
+evaluated_fit <- function(call, frame, made = frame, new = NULL) {
   is_local <- function(name, at) {
     top <- topenv(at)
     while (!identical(at, top) && !exists(name, at, inherits = FALSE)) at <- parent.env(at)
     !identical(at, top)
   }
-  if (is.null(made)) return(frame)
-  theirs <- Filter(function(name) is_local(name, made) && !is_local(name, frame), unique(all.names(call)))
-  if (length(theirs)) list2env(mget(theirs, envir = made, inherits = TRUE), parent = frame) else frame
-}
-
-evaluated_fit <- function(call, frame) {
-  of_data <- c("x", "y", "data")  # a function of this name, as data(), is no data
+  names <- unique(all.names(call[!names(call) %in% new]))
+  theirs <- Filter(function(name) is_local(name, made) && !is_local(name, frame), names)
+  if (length(theirs)) frame <- list2env(mget(theirs, envir = made, inherits = TRUE), parent = frame)
   for (argument in setdiff(names(call)[-1], c("weights", "subset"))) {
     given <- call[[argument]]
-    there <- function(name) exists(name, frame) && !(argument %in% of_data && is.function(get(name, frame)))
+    of_data <- argument %in% c("x", "y", "data")  # a function of this name, as data(), is no data
+    there <- function(name) exists(name, frame) && !(of_data && is.function(get(name, frame)))
     if (!is.name(given) || there(as.character(given))) next
     abort("input", "`", given, "`, the `", argument, "` of the fit, is not there, and the fit does not keep it: ",
           "update(fit, ", argument, " = ) gives it")

@@ -193,3 +193,15 @@ changed_trend <- function(object, change) {
   if (length(change) == 2) change <- stats::as.formula(call("~", quote(.), change[[2]]))
   stats::update.formula(object$trend$formula, change[-2])
 }
+
+# Returns the terms of the trend, with the response, for a fit without a process: these have its coefficients.
+#' @export
+terms.gp_fit <- function(x, ...) {
+  kernel <- NextMethod()
+  if (!all(x$variance == 0)) return(kernel)
+  classes <- attr(kernel, "dataClasses")
+  trend <- x$trend$terms
+  own <- vapply(as.list(attr(trend, "variables"))[-1], deparse1, "")
+  attr(trend, "dataClasses") <- c(attr(x$trend$all, "dataClasses")[own], classes[names(classes) == "(weights)"])
+  with_response(trend, stats::formula(kernel)[[2]], classes[[1]])
+}

@@ -38,8 +38,8 @@ columns_like <- function(x, like, argument) {
 # Returns a fit's terms without the response.
 input_terms <- function(fit) stats::delete.response(fit$terms)
 
-# Tells whether the inputs are row numbers: neither the kernel nor the trend has a variable.
-has_no_variable <- function(fit) has_no_input(fit) && !length(fit$variables)
+# A model without a process may be written as `y ~ 1`. If its trend has no variable either, inputs are row numbers.
+has_no_input <- function(fit) length(fit$formula) == 3 && !length(all.vars(fit$formula[[3]]))
 
 input_variables <- function(fit) {
   all.vars(stats::formula(stats::terms(stats::formula(input_terms(fit)), simplify = TRUE)))
@@ -58,8 +58,8 @@ new_points <- function(object, newdata) {
       frame <- stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)
       without_idle(frame, attr(frame, "terms"))
     }
-    frame <- if (has_no_variable(object)) data.frame(row = seq_len(nrow(newdata)), row.names = row.names(newdata))
-             else found_variables(made(), newdata, "`newdata`")
+    frame <- if (length(object$variables) || !has_no_input(object)) found_variables(made(), newdata, "`newdata`")
+             else data.frame(row = seq_len(nrow(newdata)), row.names = row.names(newdata))
     check_kinds(frame, object$xlevels, "newdata")
     x <- inputs_of_frame(frame, "newdata", object$xlevels)
   }

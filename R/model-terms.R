@@ -1,4 +1,4 @@
-# Terms of other packages' formulas that have another form here.
+# Terms of formulas: those of other packages that have another form here, and a response beside those of a right side.
 
 smooth_terms <- c("s", "te", "ti", "t2", "gp", "f", "lo", "Matern")
 smoothing_packages <- c("mgcv", "gam", "brms", "INLA", "spaMM")
@@ -19,4 +19,14 @@ refuse_other_terms <- function(formula, place) {
                   "in a trend, splines::ns() is smooth")
           })
   }
+}
+
+# Adds a response of some class to terms of a right side.
+with_response <- function(terms, response, class) {
+  both <- stats::formula(terms)
+  both[2:3] <- list(response, both[[2]])
+  both <- stats::terms(both)
+  attr(both, "predvars") <- as.call(append(as.list(attr(terms, "predvars") %or% quote(list())), response, 1))
+  attr(both, "dataClasses") <- c(stats::setNames(class, deparse1(response)), attr(terms, "dataClasses"))
+  both
 }

@@ -60,3 +60,27 @@ test_that("a model of an intercept alone is that of lm() and glm()", {
   }
   expect_equal(stats::drop1(large)["Temp", "LRT"], table$L.Ratio[2], tolerance = 1e-6)
 })
+
+test_that("terms and frames of a fit without a process are those of lm(), whatever the formula has as its inputs", {
+  d <- transform(airquality, month = factor(Month))
+  trends <- c("1", "Temp + Wind", "month * log(Wind)", "0 + poly(Temp, 2)", "Temp + offset(Wind)")
+  for (trend in trends) for (input in c("1", "Wind")) {
+    by <- stats::as.formula(paste("sqrt(Ozone) ~", trend))
+    ours <- gp_fit(stats::reformulate(input, "sqrt(Ozone)"), d, trend = by[-2], variance = 0, weights = Day)
+    peer <- stats::lm(by, d, weights = Day)
+    expect_equal(attributes(terms(ours)), attributes(terms(peer)), ignore_formula_env = TRUE, label = trend)
+    expect_equal(attributes(attr(model.frame(ours), "terms")), attributes(terms(ours)))
+    expect_identical(formula(ours)[[3]], parse(text = input)[[1]])
+    if (input == "1") expect_setequal(names(model.frame(ours)), names(stats::model.frame(peer)))
+    if (trend != "1") next
+    process <- gp_fit(sqrt(Ozone) ~ Wind, d, kernel = "gaussian")
+    expect_equal(formula(terms(process)), formula(process))
+  }
+  mixed <- suppressWarnings(gp_fit(Ozone ~ 1, d, trend = ~ Temp + (1 | month), variance = 0))
+  expect_equal(attributes(terms(mixed)), attributes(terms(stats::lm(Ozone ~ Temp, d))), ignore_formula_env = TRUE)
+  expect_setequal(names(model.frame(mixed)), c("Ozone", "Temp", "month"))
+  skip_without_peer("emmeans")
+  of <- function(fit) as.data.frame(emmeans::emmeans(fit, "month", data = d))$emmean
+  expect_equal(of(gp_fit(Ozone ~ 1, d, trend = ~ Temp + month, variance = 0)),
+               of(stats::lm(Ozone ~ Temp + month, d)))
+})
