@@ -3,10 +3,16 @@
 smooth_terms <- c("s", "te", "ti", "t2", "gp", "f", "lo", "Matern")
 smoothing_packages <- c("mgcv", "gam", "brms", "INLA", "spaMM")
 
-# Refuses smooth terms of mgcv, brms, INLA, gam and spaMM, which are kernels here.
+# Refuses smooth terms of mgcv, brms, INLA, gam and spaMM, which are kernels here, and grouped effects of lme4, which
+# only a trend has.
 refuse_other_terms <- function(formula, place) {
   for (one in as.list(attr(stats::terms(formula, allowDotAsName = TRUE), "variables"))[-1]) {
     one <- without_brackets(one)
+    if (place == "the formula" && is_bar(one)) {
+      abort("unsupported", "`(", deparse1(one), ")` in the formula: in tests such as permanova(), `strata = ",
+            deparse1(one[[3]]), "` permutes rows within groups; gp_fit() has effects of groups in its trend, as in ",
+            "`trend = ~ (", deparse1(one), ")`")
+    }
     name <- if (is.call(one) && is.name(one[[1]])) as.character(one[[1]]) else ""
     if (!name %in% smooth_terms) next
     known <- get0(name, environment(formula) %or% globalenv(), mode = "function")

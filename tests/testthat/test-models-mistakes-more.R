@@ -258,3 +258,15 @@ test_that("labels of folds, coordinates of sf and transports without arguments a
   eval(str2lang(regmatches(text, regexpr("newdata\\[.*\\[, 1:2\\]", text))))
   expect_equal(predict(fit, newdata), predict(fit, some[1:3, ]), ignore_attr = TRUE)
 })
+
+test_that("grouped effects in the formula of a model without them are refused by name", {
+  d <- transform(mtcars, gear = ordered(gear), am = factor(am))
+  fits <- list(permanova, hsic_test, local_reg, kernel_ridge, knn_fit, rbf_interpolate)
+  for (fit in fits) {
+    expect_said(fit(mpg ~ wt + (1 | gear), d), "unsupported", "(1 | gear)", "strata = gear")
+    expect_said(fit(mpg ~ wt + (hp | am), d), "unsupported", "(hp | am)", "strata = am", "trend = ~ (hp | am)")
+  }
+  expect_said(kde_fit(~ wt + (1 | am), d), "unsupported", "(1 | am)")
+  expect_equal(fitted(local_reg(mpg ~ I(wt > 3 | hp > 100), d, bandwidth = 1, degree = 0)),
+               fitted(local_reg(mpg ~ either, transform(d, either = wt > 3 | hp > 100), bandwidth = 1, degree = 0)))
+})
