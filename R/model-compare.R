@@ -171,7 +171,8 @@ refitted <- function(fit, y = response_of(fit), method = fit$method, start = NUL
   control <- fit$control
   control$start <- start %or% control$start
   settings <- settings_again(fit, free_parts(fit), control = control, method = method)
-  inputs <- fit[c("x", "terms", "model", "xlevels", "na.action", "names", "constant", "columns", "variables")]
+  inputs <- fit[c("x", "terms", "model", "xlevels", "na.action", "names", "constant", "columns", "kinds",
+                  "variables")]
   call <- fit$call
   call$method <- method
   again <- gp_of(inputs, y, c(fit$regressors, fit$trend), settings, fit$weights, call)

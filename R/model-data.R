@@ -124,14 +124,6 @@ formula_sides <- function(formula, data, na.action = NULL, one_sided = FALSE, we
   sides
 }
 
-# Returns the variables of terms with n rows, which new data must have, too. Other variables are constants, such as
-# knots and powers, and are found in the environment of the formula.
-columns_of_data <- function(terms, data, n) {
-  where <- if (is.environment(data)) data else environment(terms)
-  columns <- if (is.list(data)) names(data)
-  Filter(function(name) name %in% columns || NROW(get0(name, where)) == n, all.vars(terms))
-}
-
 checked_subset <- function(subset, n) {
   if (is.logical(subset) && length(subset) != n) {
     abort("shape", "`subset` has ", counted(length(subset), "number"), " for ", counted(n, "row"))
@@ -266,12 +258,13 @@ levels_of <- function(variables) {
 }
 
 # Returns the record by which other points are recognised: `columns`, the names that the user gave or NULL; `names`,
-# given or made, one for each variable; `xlevels`.
+# given or made, one for each variable; `xlevels`; `kinds`.
 kept_of_points <- function(x) {
   columns <- colnames(x)
   names <- if (length(dim(x)) == 2 && ncol(x) > 1) paste0("x", seq_len(ncol(x))) else "x"
   levels <- levels_of(if (is.data.frame(x)) x else list(x = x))
-  list(columns = columns, names = columns %or% names, xlevels = levels)
+  list(columns = columns, names = columns %or% names, xlevels = levels,
+       kinds = kinds_of(if (is.data.frame(x)) x else stats::setNames(rep(list(x), length(names)), columns %or% names)))
 }
 
 fit_matrix <- function(x, y = NULL, told = !is.null(y)) {

@@ -97,7 +97,8 @@ new_fit <- function(class, call, inputs, ...) {
   call[[1]] <- as.name(class)
   fit <- list(call = call, terms = inputs$terms, model = inputs$model, xlevels = inputs$xlevels,
               na.action = inputs$na.action, x = inputs$x, names = inputs$names, constant = inputs$constant,
-              columns = inputs$columns, variables = inputs$variables, places = inputs$places, formula = inputs$formula)
+              columns = inputs$columns, kinds = inputs$kinds, variables = inputs$variables, places = inputs$places,
+              formula = inputs$formula)
   structure(c(fit, list(...), list(engine = engine_used())), class = c(class, "kernweave_fit"))
 }
 

@@ -393,6 +393,7 @@ grid_places <- function(fit, axes, at, free) {
   }
   if (length(variables) != length(axes) || length(setdiff(names(fit$xlevels), names(at))) ||
         !all(needed %in% variables)) return(NULL)
-  grid[variables] <- expand.grid(axes)
+  kinds <- as.list(fit$kinds %or% attr(fit$variables, "kinds"))[variables]
+  grid[variables] <- Map(`attributes<-`, expand.grid(axes), lapply(kinds, attributes))
   if (isTRUE(all.equal(unname(strip_term(new_points(fit, grid)))[, free, drop = FALSE], numbers))) grid
 }

@@ -134,7 +134,7 @@ new_trend <- function(object, newdata, n, re.form = NULL, allow.new.levels = FAL
   z <- if (length(kept) && !any(kept)) no_group_places(trend$groups, n)
   if (length(attr(trend$all, "variables")) == 1) return(c(constant_trend(trend, n), list(z = z)))
   newdata <- frame_of_trend(object, newdata)
-  refuse_absent(needed_of_trend(trend, re.form), newdata)
+  newdata <- variables_like(newdata, needed_of_trend(trend, re.form))
   check_kinds_of(trend, newdata)
   made <- function() stats::model.frame(trend$all, newdata, na.action = stats::na.pass, xlev = trend$xlevels)
   frame <- found_variables(made(), newdata, "`newdata`")
@@ -157,7 +157,8 @@ frame_of_trend <- function(object, newdata) {
 
 # Returns the variables of the trend that new data must have: without grouped effects, the variables of regressors.
 needed_of_trend <- function(trend, re.form) {
-  if (any(kept_groups(trend$groups, re.form))) trend$variables else intersect(trend$variables, all.vars(trend$terms))
+  if (is.null(trend$variables) || any(kept_groups(trend$groups, re.form))) return(trend$variables)
+  structure(intersect(trend$variables, all.vars(trend$terms)), kinds = attr(trend$variables, "kinds"))
 }
 
 # Points as a data frame for formulas: columns by their names, or x1, x2, ...

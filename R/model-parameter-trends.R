@@ -120,7 +120,7 @@ new_parameters <- function(object, newdata) {
   lapply(object$trend$parameters, function(one) {
     if (length(attr(one$terms, "variables")) == 1) return(constant_trend(one, NROW(newdata))$F)
     newdata <- frame_of_trend(object, newdata)
-    refuse_absent(one$variables, newdata)
+    newdata <- variables_like(newdata, one$variables)
     check_kinds_of(one, newdata)
     made <- function() stats::model.frame(one$terms, newdata, na.action = stats::na.pass, xlev = one$xlevels)
     frame_columns(one$terms, found_variables(made(), newdata, "`newdata`"), one$contrasts)$F
