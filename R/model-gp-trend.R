@@ -151,8 +151,7 @@ check_kinds_of <- function(trend, newdata) {
 # New places as a data frame for the formulas of a fit.
 frame_of_trend <- function(object, newdata) {
   if (is.null(object$terms)) trend_data(columns_like(newdata, object, "newdata"), object$names)
-  else if (is.data.frame(newdata)) newdata
-  else as.data.frame(newdata)
+  else new_frame(newdata)
 }
 
 # Returns the variables of the trend that new data must have: without grouped effects, the variables of regressors.

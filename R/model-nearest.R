@@ -70,7 +70,11 @@ knn_fit.formula <- function(x, data = NULL, k = 5, weights = c("equal", "inverse
 }
 
 nearest_of <- function(inputs, y, k, weights, metric, standardize, call) {
-  weights <- choice_of(weights[1], c("equal", "inverse"), "weights")
+  given <- tryCatch(weights[1], error = function(e) {
+    abort("input", "`weights` is \"equal\" or \"inverse\", by which neighbours count, and rows have no weights; ",
+          message_of(e))
+  })
+  weights <- choice_of(given, c("equal", "inverse"), "weights")
   metric <- as_metric(metric)
   check_flag(standardize, "standardize")
   if (standardize && metric$name %in% c("haversine", "chordal", "hellinger", "braycurtis")) {

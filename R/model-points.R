@@ -7,9 +7,8 @@ points_like <- function(x, like, argument) {
   x <- columns_like(x, like, argument)
   single <- is.atomic(x) && is.null(dim(x)) && length(like$names) == 1
   if (is.data.frame(x) || single) {
-    frame <- with_kinds(if (single) stats::setNames(list(x), like$names) else x, like$kinds, argument)
-    check_kinds(frame, like$xlevels, argument)
-    x <- if (single) frame[[1]] else frame
+    x <- if (single) as_kind(x, like$kinds[[like$names]], like$names, argument) else with_kinds(x, like$kinds, argument)
+    check_kinds(if (single) stats::setNames(list(x), like$names) else x, like$xlevels, argument)
   }
   as_inputs(x, argument, like$xlevels)
 }
@@ -54,8 +53,7 @@ new_points <- function(object, newdata) {
     x <- points_like(newdata, object, "newdata")
   } else {
     newdata <- places_like(newdata, object$places)
-    if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
-    newdata <- variables_like(newdata, object$variables, object$places$name)
+    newdata <- variables_like(new_frame(newdata), object$variables, object$places$name)
     made <- function() {
       frame <- stats::model.frame(input_terms(object), newdata, na.action = stats::na.pass)
       without_idle(frame, attr(frame, "terms"))
@@ -70,6 +68,16 @@ new_points <- function(object, newdata) {
   match_width(x, wanted, "the fit", newdata)
   if (all) x <- x[, !object$constant, drop = FALSE]
   check_finite(x, "newdata")
+}
+
+# Converts new data of a formula to a data frame.
+new_frame <- function(newdata) {
+  if (is.data.frame(newdata)) return(newdata)
+  table <- is.list(newdata) || length(dim(newdata)) == 2
+  found <- if (table) tryCatch(as.data.frame(newdata), error = function(e) NULL)
+  if (!is.null(found)) return(found)
+  abort("input", "`newdata` must be a data frame with the variables of the fit, not ", describe(newdata),
+        if (inherits(newdata, "sfg")) "; sf::st_sfc(newdata, crs = ) makes places of a geometry")
 }
 
 # Returns new data with dates and times as the fit has them. Refuses missing variables, which might otherwise be found
@@ -88,74 +96,6 @@ variables_like <- function(newdata, variables, place = NULL) {
                       paste0("; columns have names, as in cbind(", paste(variables, "= ", collapse = ", "), ")")
                     })
   abort("input", "`newdata` has no variable `", absent[1], "`", hint)
-}
-
-# Returns the variables of terms with n rows, which new data must have, too, and their `kinds`. Other variables are
-# constants, such as knots and powers, and are found in the environment of the formula.
-columns_of_data <- function(terms, data, n) {
-  where <- if (is.environment(data)) data else environment(terms)
-  columns <- if (is.list(data)) names(data)
-  found <- lapply(stats::setNames(nm = all.vars(terms)), function(name) {
-    if (name %in% columns) data[[name]] else get0(name, where)
-  })
-  found <- found[names(found) %in% columns | vapply(found, NROW, 0L) == n]
-  structure(names(found), kinds = kinds_of(found))
-}
-
-# Refuses factors for variables that were numeric, and the reverse.
-check_kinds <- function(frame, levels, argument) {
-  for (name in names(frame)) {
-    texts <- is.factor(frame[[name]]) || is.character(frame[[name]])
-    if (texts == is.null(levels[[name]])) {
-      refuse_kind(name, if (texts) "numbers" else "a factor", frame[[name]], argument, if (!texts) "as.factor()")
-    }
-  }
-}
-
-refuse_kind <- function(name, was, v, argument, maker = NULL) {
-  abort("input", "`", name, "` was ", was, " in the ", if (argument == "newdata") "fit" else "points beside it",
-        ", and is ", describe(v), " in `", argument, "`", if (!is.null(maker)) paste0("; ", maker, " makes it one"))
-}
-
-# --- dates, times and durations -----------------------------------------------------------------------------
-
-# Returns "Date", "POSIXct" or "difftime", or "" for other values.
-time_class <- function(v) c(intersect(c("Date", "POSIXct", "difftime"), class(v)), "")[1]
-
-# Returns an empty vector of the class and unit of each variable that is numbers, dates, times or durations.
-kinds_of <- function(variables) {
-  lapply(Filter(function(v) is.numeric(v) || nzchar(time_class(v)), variables), function(v) unname(v[0]))
-}
-
-# Converts dates, times and durations to the class and unit that their variables have in `kinds`.
-with_kinds <- function(frame, kinds, argument) {
-  for (name in intersect(names(frame), names(kinds))) {
-    classes <- c(time_class(frame[[name]]), time_class(kinds[[name]]))
-    if (any(nzchar(classes))) frame[[name]] <- as_kind(frame[[name]], kinds[[name]], classes, name, argument)
-  }
-  frame
-}
-
-as_kind <- function(v, kind, classes, name, argument) {
-  if (is.logical(v) && all(is.na(v))) return(kind[rep(NA_integer_, length(v))])
-  if (all(classes == "difftime")) units(v) <- units(kind)
-  if (classes[1] == classes[2]) return(v)
-  if (setequal(classes, c("Date", "POSIXct"))) return(if (classes[2] == "Date") as_dates(v) else as_instants(v, kind))
-  to <- classes[2]
-  refuse_kind(name, if (nzchar(to)) describe(kind) else "numbers", v, argument, if (nzchar(to)) paste0("as.", to, "()"))
-}
-
-# Converts times to dates, of which the time of the day, by the clock of their zone, is a fraction.
-as_dates <- function(v) {
-  clock <- as.POSIXlt(v)
-  as.Date(clock) + (clock$hour * 3600 + clock$min * 60 + clock$sec) / 86400
-}
-
-# Converts dates, which may have fractions, to times by the clock of the zone of `kind`.
-as_instants <- function(v, kind) {
-  clock <- as.POSIXlt(.POSIXct(as.numeric(v) * 86400, "UTC"))
-  ISOdatetime(clock$year + 1900, clock$mon + 1, clock$mday, clock$hour, clock$min, clock$sec,
-              attr(kind, "tzone")[1] %or% "")
 }
 
 match_width <- function(x, wanted, whose, given = NULL, argument = "newdata") {

@@ -72,6 +72,11 @@ predictive_scores <- function(object, newdata = NULL, level = 0.9, by = NULL, y 
     if (!is.null(y) || !is.null(weights)) abort("input", "`y` and `weights` are those of `newdata`, which is not given")
     refuse_more(...)
   }
+  if (inherits(newdata, c("kernweave_fit", "cross_validate"))) {
+    texts <- fit_texts(call("list", substitute(object), substitute(newdata)))
+    abort("input", "`newdata` is ", describe(newdata), ": several fits are a list, the `object`, as in ",
+          "predictive_scores(list(", toString(texts), "))")
+  }
   several <- is.list(object) && !is.object(object)
   fits <- if (several) object else list(object)
   if (several) {
@@ -203,7 +208,7 @@ response_in <- function(fit, newdata) {
   if (is.null(fit$terms)) abort("input", "the fit was made from points: give `y`, the response at `newdata`")
   response <- stats::formula(fit$terms)[[2]]
   where <- environment(fit$terms)
-  if (!is.data.frame(newdata)) newdata <- as.data.frame(newdata)
+  newdata <- new_frame(newdata)
   absent <- absent_from(newdata, response, where)
   if (length(absent)) {
     abort("data", "`newdata` has no variable `", absent[1], "`, the response, to which predictions are compared",

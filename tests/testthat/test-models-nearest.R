@@ -116,3 +116,10 @@ test_that("mistakes are refused by class", {
   expect_error(predict(knn_fit(Species ~ ., iris), iris[, 1:2]), class = "kernweave_error_input")
   expect_warning(knn_fit(cbind(x, 1), y), class = "kernweave_warning_dropped")
 })
+
+test_that("weights of rows are answered by the two words that `weights` has", {
+  for (call in list(quote(knn_fit(mpg ~ wt, mtcars, weights = hp)), quote(knn_fit(mtcars$wt, mtcars$mpg, weights = hp)),
+                    quote(knn_fit(mpg ~ wt, mtcars, weights = mtcars$hp)))) {
+    expect_said(eval(call), "input", "`weights`", "\"equal\"", "\"inverse\"")
+  }
+})

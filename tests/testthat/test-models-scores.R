@@ -166,3 +166,10 @@ test_that("intervals of simulated data hold what they say", {
   expect_lt(abs(mean(held[1, ]) - 0.9), 3.5 * stats::sd(held[1, ]) / sqrt(ncol(held)))
   expect_lt(abs(mean(held[2, ])), 3.5 * stats::sd(held[2, ]) / sqrt(ncol(held)))
 })
+
+test_that("two fits are scored as a list, which the error of two arguments says", {
+  rough <- gp_fit(dist ~ speed, cars, kernel = kernel_spec("matern12", scale = 9))
+  smooth <- gp_fit(dist ~ speed, cars, kernel = kernel_spec("matern52", scale = 9))
+  expect_said(predictive_scores(rough, smooth), "input", "`newdata`", "predictive_scores(list(rough, smooth))")
+  expect_s3_class(predictive_scores(list(rough, smooth)), "predictive_scores")
+})

@@ -40,3 +40,13 @@ test_that("a date is no number, and a number no date", {
   expect_error(predict(local_reg(y ~ day, d), data.frame(day = "2020-03-01")), "Date in the fit, .*as.Date\\(\\)")
   expect_identical(unname(predict(local_reg(y ~ day, d), data.frame(day = NA))), NA_real_)
 })
+
+test_that("new data of a formula are a table, and another object is refused with its class", {
+  fit <- local_reg(dist ~ speed, cars)
+  expected <- predict(fit, data.frame(speed = c(9, 11)))
+  expect_equal(predict(fit, list(speed = c(9, 11))), expected)
+  expect_equal(predict(fit, cbind(speed = c(9, 11))), expected, ignore_attr = TRUE)
+  for (wrong in list("speed", c(9, 11), fit, mean, structure(c(9, 11), class = c("XY", "POINT", "sfg")))) {
+    expect_said(predict(fit, wrong), "input", "`newdata` must be a data frame")
+  }
+})
