@@ -155,7 +155,9 @@ tell_of_nugget <- function(number, found, label) {
   moves <- found$moves
   at <- paste0("the data show no noise: `", label, "` is at its bound, ", format(number, digits = 2))
   if (!is.null(moves) && max(moves$in_errors) < little_moved) {
-    twins <- found$model$rows[coincident_rows(found$model$x)]
+    model <- found$model
+    twins <- model$rows[coincident_rows(if (is.null(model$stack)) model$x else cbind(model$x, model$z))]
+    if (!is.null(model$stack)) twins <- model$stack[twins]
     pair <- if (length(twins)) paste0(", but rows ", twins[1], " and ", twins[2], " coincide: remove one of each pair")
     return(tell("kernweave: ", at, "; with ten times as much, ", moves_text(moves),
                 "; nugget = 0 would interpolate them", pair))

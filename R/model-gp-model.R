@@ -19,8 +19,8 @@ gp_model <- function(inputs, y, trend, settings, weights) {
                 R = basis$R, log_R = basis$log_R, b = basis$b, term = attr(inputs$x, "term"), kernel = settings$kernel,
                 method = settings$method, control = settings$control, dense = nrow(x) <= settings$control$dense_n,
                 rows = heavy, rule = settings$rule, groups = trend$groups, z = trend$z[heavy, , drop = FALSE],
-                unit = settings$responses$unit, labels = term_labels(inputs), on_map = !is.null(inputs$places),
-                standardize = settings$standardize)
+                unit = settings$responses$unit, stack = settings$responses$row, labels = term_labels(inputs),
+                on_map = !is.null(inputs$places), standardize = settings$standardize)
   none <- identical(as.numeric(settings$variance), 0)
   if (!none && inherits(family_of(settings), "gp_gaussian")) model <- with_panel(model)
   if (none) model[c("dense", "control")] <- list(TRUE, replace(model$control, "approximate", list(NULL)))

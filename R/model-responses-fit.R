@@ -66,6 +66,7 @@ gp_of_family.gp_several <- function(inputs, placed, y, trend, settings, weights,
   row <- row(y)[seen]
   code <- col(y)[seen]
   settings <- settings_of_responses(settings, unit)
+  settings$responses$row <- row
   for (k in which(settings$nugget == 0)) {
     twins <- row[code == k][coincident_rows(placed$x[row[code == k], , drop = FALSE])]
     if (length(twins)) {

@@ -209,3 +209,18 @@ test_that("mistakes are told with a remedy", {
   expect_error(gp_posterior(fit), "vcov", class = "kernweave_error_unsupported")
   expect_error(predict(fit, new, block = 0.1), "blocks", class = "kernweave_error_unsupported")
 })
+
+test_that("rows that coincide are those of one response, by their number in the data", {
+  d <- data.frame(x = c(1:12, 4) / 3, a = NA, b = NA)
+  d$a <- sin(d$x)
+  d$b <- d$a + cos(7 * d$x) / 5
+  d$a[2] <- NA
+  told <- function(d) {
+    found <- capture_messages(suppressWarnings(gp_fit(cbind(a, b) ~ x, d, kernel = "matern12")))
+    grep("no noise", found, value = TRUE)
+  }
+  of_all <- told(d)
+  expect_gt(length(of_all), 0)
+  expect_match(of_all, "rows 4 and 13 coincide")
+  expect_no_match(told(d[-13, ]), "coincide")
+})
