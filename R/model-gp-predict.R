@@ -331,8 +331,9 @@ plot_data.gp_fit <- function(object, which = c("fit", "se", "variogram"), n = NU
   observed <- object$fitted.values + object$residuals
   if (is.null(places)) {
     lacking <- setdiff(trend_covariates(object), c(names(at), labels))
-    more <- if (D == 2) toString(unique(lacking)) else "values of all but two inputs"
-    return(observed_picture(object$fitted.values, observed, response, note = paste("for a map give", more, "in `at`")))
+    more <- if (D > 2) "values of all but two inputs" else if (D && length(lacking)) toString(unique(lacking))
+    note <- if (!is.null(more)) paste("for a", if (D == 1) "curve" else "map", "give", more, "in `at`")
+    return(observed_picture(object$fitted.values, observed, response, note = note))
   }
   group <- if (which == "fit") response_classes(object)
   fitted <- fitted_name(object)

@@ -258,3 +258,20 @@ test_that("the colours of a map are of what is in the frame, or of zlim, and no 
     expect_equal(graphics::par("usr")[3:4], grDevices::extendrange(corner$y, f = 0.015), tolerance = 0.01)
   })
 })
+
+test_that("the note of a plot without a map names what a curve or a map needs, and with it there is one", {
+  d <- data.frame(a = rep(1:6, 6), b = rep(1:6, each = 6), c = (1:36 %% 7) / 7)
+  d$y <- d$a - d$b + sin(1:36)
+  plain <- function(formula, trend, variance = NULL) {
+    gp_fit(formula, d, trend = trend, variance = variance, kernel = kernel_spec("matern32", scale = 2), nugget = 1)
+  }
+  line <- plain(y ~ 1, ~ a + b, 0)
+  plane <- plain(y ~ a + b, ~ c, 1)
+  expect_match(pictured(line)$note, "^for a curve give b in `at`")
+  expect_match(pictured(plane)$note, "^for a map give c in `at`")
+  expect_match(pictured(plain(y ~ a + b + c, ~ 1, 1))$note, "all but two inputs")
+  expect_equal(layer(line, "curve", at = list(b = 2))$y,
+               unname(predict(line, data.frame(a = layer(line, "curve", at = list(b = 2))$x, b = 2))))
+  expect_no_match(pictured(plane, at = list(c = 0.5))$note %||% "", "in `at`")
+  expect_no_match(pictured(plain(y ~ log(a + 1) + b, ~ 1, 1))$note %||% "", "give  in")
+})
