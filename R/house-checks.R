@@ -58,7 +58,8 @@ guard_size <- function(extent, width, of, instead) {
 }
 
 positive_number <- function(value, argument) {
-  if (is.numeric(value) && length(value) == 1 && is.finite(value) && value > 0) return(as.vector(value, "double"))
+  plain <- is.numeric(value) && length(value) == 1 && !inherits(value, "units")
+  if (plain && is.finite(value) && value > 0) return(as.vector(value, "double"))
   abort("value", "`", argument, "` must be a positive number, not ", format_value(value))
 }
 

@@ -17,7 +17,7 @@
 #' all pairs, about ten times. The bend in `plot(knn(x, k = minPts - 1))` suggests `eps`.
 #'
 #' @param x points, as in [knn()]; for `print()` and `plot()` an object returned by `dbscan_fit()`
-#' @param eps distance up to which points are neighbours, inclusive
+#' @param eps distance up to which points are neighbours, inclusive; for places, a unit (package units) is converted
 #' @param minPts number of points within `eps`, the point itself among them, that make a core point
 #' @param metric the distance, as in [knn()]; a function of your own must be symmetric
 #' @param borderPoints assign border points to clusters? Otherwise they are noise
@@ -44,12 +44,13 @@ dbscan_fit <- function(x, eps, minPts = 5, metric = "euclidean", borderPoints = 
   given <- sf_neighbours(x, NULL, metric, !missing(metric))
   inputs <- c(fit_matrix(given$x), list(places = given$places))
   if (missing(eps)) abort("input", "`eps` is not given: the distance up to which points are neighbours")
+  metric <- as_metric(given$metric)
+  eps <- plain_distance(eps, "eps", metric, given$places)
   if (!is.numeric(eps) || length(eps) != 1 || !isTRUE(eps >= 0 && is.finite(eps))) {
     abort("value", "`eps` must be a finite number of at least 0, not ", format_value(eps))
   }
   minPts <- check_count(minPts, "minPts")
   check_flag(borderPoints, "borderPoints")
-  metric <- as_metric(given$metric)
   x <- strip_term(inputs$x)
   n <- nrow(x)
   if (minPts > n) {

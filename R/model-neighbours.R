@@ -29,9 +29,10 @@
 #' @param metric the distance: `"euclidean"`, `"sqeuclidean"`, `"manhattan"`, `"chebyshev"`, `"canberra"`, `"cosine"`,
 #'   `"hellinger"`, `"braycurtis"`, `"haversine"` (the great-circle distance in kilometres, for longitudes and
 #'   latitudes in degrees), `"chordal"` (for the same inputs, the distance in kilometres straight through the earth,
-#'   which is faster), or a function of two lazy points
+#'   which is faster), or a function of two lazy points. `"hellinger"` takes rows as they are; proportions, as in
+#'   vegan, are `x / rowSums(x)`
 #' @param exclude_self exclude point i of `x` from the neighbours of point i of `query`?
-#' @param radius distance up to which points are neighbours, inclusive
+#' @param radius distance up to which points are neighbours, inclusive; for places, a unit (package units) is converted
 #' @param ... for `plot()`: more arguments of [graphics::plot()]; otherwise not used
 #' @return `knn()`: a list of class `kernweave_nn` with matrices `nn.index` and `nn.dist`, like `FNN::get.knn()`.
 #'   `radius_nn()`: a list with lists `id` and `dist`, nearest first, and `radius`, like `dbscan::frNN()`. `nn_graph()`:
@@ -151,12 +152,13 @@ radius_nn <- function(x, query = NULL, radius, metric = "euclidean", exclude_sel
   if (missing(radius)) {
     abort("input", "`radius` is not given", if (length(query) == 1) "; the second argument is points, it goes by name")
   }
+  given <- sf_neighbours(x, query, metric, !missing(metric))
+  metric <- as_metric(given$metric)
+  radius <- plain_distance(radius, "radius", metric, given$places)
   if (!is.numeric(radius) || length(radius) != 1 || !isTRUE(radius >= 0)) {
     abort("value", "`radius` must be a number of at least 0, not ", format_value(radius))
   }
-  given <- sf_neighbours(x, query, metric, !missing(metric))
   points <- neighbour_points(given$x, given$query, exclude_self)
-  metric <- as_metric(given$metric)
   within <- metric_pairs(squared(metric), points$query, points$x) <= squared_eps(metric, radius)
   counts <- reduction(within, "count", drop = TRUE)
   if (exclude_self) {

@@ -15,7 +15,8 @@
 #' @param formula the points on the left (a matrix, a data frame or `cbind()` of variables), the design on the right
 #' @param data a data frame with the variables of the formula
 #' @param distance as `metric` in [knn()]: `"euclidean"`, `"bray"`, `"manhattan"` and others, or a function of two lazy
-#'   points. `"canberra"` is a sum over columns; vegan divides it by the number of columns that are not 0 in both rows
+#'   points. `"canberra"` is a sum over columns; vegan divides it by the number of columns that are not 0 in both rows.
+#'   `"hellinger"` takes rows as they are: for proportions, as in vegan, give `x / rowSums(x)`
 #' @param by `"terms"`: each term after the preceding terms; `"margin"`: each term after all others that do not contain
 #'   it; `"model"`: the whole model
 #' @param null `"permutation"` or `"moments"`

@@ -235,11 +235,6 @@ refuse_chord_beside <- function(parts, taken, pairs, names) {
 
 # --- messages about places ---------------------------------------------------------------------------------------
 
-# Returns 1 for names of a longitude, 2 for names of a latitude, and 0 for other names.
-kinds_of_degrees <- function(names) {
-  grepl("^(lon|long|lng|longitude)$", tolower(names)) + 2 * grepl("^(lat|latitude)$", tolower(names))
-}
-
 # Tells of two columns that look like longitude and latitude and enter a kernel of plane distances.
 tell_of_degrees <- function(part, inputs) {
   names <- term_labels(inputs)
@@ -251,13 +246,9 @@ tell_of_degrees <- function(part, inputs) {
   }
   if (isTRUE(inputs$places$longlat)) return()
   plane <- is.null(part$metric) && !isTRUE(part$ard) && !is_aniso(part) && !has_time(part)
-  if (!setequal(kinds, 1:2) || length(of) != 2 || !plane || is.null(kernel_rows[[part$name]]$of_square)) return()
-  columns <- match(of[order(kinds)], attr(inputs$x, "term"))
-  reach <- apply(abs(inputs$x[, columns, drop = FALSE]), 2, max)
-  if (reach[1] > 360 || reach[2] > 90) return()
-  say_once("degrees", "kernweave: `", names[of[1]], "` and `", names[of[2]], "` look like longitudes and latitudes, ",
-           "and distances are those of a plane, in degrees; kernel_spec(metric = \"chordal\") has distances on a ",
-           "sphere, in kilometres, of longitude and latitude in this order. (Said once.)")
+  if (!plane || is.null(kernel_rows[[part$name]]$of_square)) return()
+  say_degrees(names[of], inputs$x[, match(of, attr(inputs$x, "term")), drop = FALSE],
+              "kernel_spec(metric = \"chordal\")")
 }
 
 # Tells of a kernel with one scale for places and covariates, unless inputs have their own scales or are standardised.

@@ -109,7 +109,10 @@ check_crs <- function(newdata, places, argument, beside) {
 sf_neighbours <- function(x, query, metric, is_given) {
   check_given(x, "x")
   x <- as_sf(x)
-  if (!inherits(x, c("sf", "sfc"))) return(list(x = x, query = query, metric = metric))
+  if (!inherits(x, c("sf", "sfc"))) {
+    if (!is_given) say_degrees(colnames(x), data.matrix(x), "metric = \"chordal\"")
+    return(list(x = x, query = query, metric = metric))
+  }
   places <- about_places(x)
   if (isTRUE(places$longlat) && !is_given) {
     metric <- "chordal"
@@ -148,6 +151,21 @@ place_numbers <- function(x, places, argument) {
   if (isTRUE(places$sphere)) on_sphere(at, earth_radius) else at
 }
 
+# Returns the number of a distance of the units package: in kilometres on a sphere, in the unit of projected places.
+plain_distance <- function(value, argument, metric, places) {
+  if (!inherits(value, "units")) return(value)
+  to <- if (metric$name %in% c("chordal", "haversine")) "km"
+        else if (isFALSE(places$longlat) && metric$name == "euclidean") places$crs$ud_unit
+  if (is.null(to)) {
+    abort("input", "`", argument, "` has a unit, ", format(value), ", and the distances by metric = \"", metric$name,
+          "\" have none: a number is wanted")
+  }
+  tryCatch(units(value) <- to, error = function(e) {
+    abort("input", "`", argument, "` is ", format(value), ", and distances are in ", format(to), ": ", message_of(e))
+  })
+  as.vector(unclass(value), "double")
+}
+
 tell_of_chords <- function(radius) {
   tell("kernweave: places are longitudes and latitudes; distances are chords of a sphere of radius ",
        format(radius, digits = 8), ", by metric = \"chordal\"")
@@ -156,6 +174,22 @@ tell_of_chords <- function(radius) {
 tell_of_plane <- function() {
   tell("kernweave: places are longitudes and latitudes; distances are those of a plane, in degrees; ",
        "sf::st_transform() projects them")
+}
+
+# Returns 1 for names of a longitude, 2 for names of a latitude, and 0 for other names.
+kinds_of_degrees <- function(names) {
+  grepl("^(lon|long|lng|longitude)$", tolower(names)) + 2 * grepl("^(lat|latitude)$", tolower(names))
+}
+
+# Says once that two columns look like longitude and latitude, and that `remedy` has distances on a sphere.
+say_degrees <- function(names, x, remedy) {
+  kinds <- kinds_of_degrees(names)
+  if (length(names) != 2 || !setequal(kinds, 1:2)) return(invisible())
+  reach <- apply(abs(x), 2, max)[order(kinds)]
+  if (!isTRUE(all(reach <= c(360, 90)))) return(invisible())
+  say_once("degrees", "kernweave: `", names[1], "` and `", names[2], "` look like longitudes and latitudes, ",
+           "and distances are those of a plane, in degrees; ", remedy, " has distances on a ",
+           "sphere, in kilometres, of longitude and latitude in this order. (Said once.)")
 }
 
 crs_text <- function(crs) if (is.na(crs)) "no known system (NA)" else crs$input %or% "an unnamed system"

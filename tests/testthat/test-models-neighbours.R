@@ -157,3 +157,42 @@ test_that("neighbours are a data frame, a row for each, the nearest of the first
   expect_identical(frame$distance, unlist(near$dist, use.names = FALSE))
   expect_equal(nrow(as.data.frame(radius_nn(x, radius = 0))), 2 * sum(dist(x) == 0))
 })
+
+test_that("a distance with a unit is converted to that of the distances, or refused by name", {
+  skip_if_not_installed("sf")
+  metre <- sf::st_crs(28992)$ud_unit
+  globe <- sf::st_as_sf(data.frame(lon = c(179.9, -179.9, 0, 10, 10.2), lat = c(0, 0, 50, 50, 50)), coords = 1:2,
+                        crs = 4326)
+  plane <- sf::st_as_sf(data.frame(x = c(0, 3, 50, 90), y = c(0, 4, 0, 0)), coords = 1:2, crs = 28992)
+  for (points in list(list(globe, 40, 40000 * metre), list(plane, 6, 6 * metre))) {
+    expect_equal(radius_nn(points[[1]], radius = points[[3]]), radius_nn(points[[1]], radius = points[[2]]))
+    expect_equal(dbscan_fit(points[[1]], points[[3]], 2), dbscan_fit(points[[1]], points[[2]], 2), ignore_attr = TRUE)
+  }
+  kilogram <- metre
+  units(kilogram) <- "m"
+  attr(kilogram, "units")$numerator <- "kg"
+  for (call in list(function(v, of) radius_nn(of, radius = v), function(v, of) dbscan_fit(of, v, 2))) {
+    expect_said(call(kilogram, globe), "input", "[kg]")
+    expect_said(call(metre, cbind(1:3, 1:3)), "input", "1 [m]", "a number is wanted")
+  }
+  expect_said(variogram(x ~ 1, transform(plane, x = 1:4), cutoff = metre), "value", "`cutoff`", "1 [m]")
+})
+
+test_that("columns called lon and lat are answered by what gp_fit() says of them, unless a metric is given", {
+  degrees <- data.frame(lon = c(3, 40, 9, 120), lat = c(5, 60, 7, 8))
+  said_of <- function(call) {
+    rm(list = intersect("degrees", ls(kernweave:::said)), envir = kernweave:::said)
+    grep("look like longitudes", capture_messages(call), value = TRUE)
+  }
+  expect_match(said_of(knn(degrees, k = 1)), "metric = \"chordal\"")
+  for (call in list(quote(radius_nn(degrees, radius = 1)), quote(lof_scores(degrees, k = 2)),
+                    quote(dbscan_fit(as.matrix(degrees), 1, 2)), quote(hdbscan_fit(degrees[2:1], 2)),
+                    quote(spanning_tree(degrees)), quote(hclust_fit(degrees)))) {
+    expect_length(said_of(eval(call)), 1)
+  }
+  for (call in list(quote(knn(degrees, k = 1, metric = "euclidean")), quote(knn(100 * degrees, k = 1)),
+                    quote(knn(unname(as.matrix(degrees)), k = 1)), quote(knn(cbind(degrees, z = 1), k = 1)))) {
+    expect_length(said_of(eval(call)), 0)
+  }
+  expect_equal(knn(degrees, k = 2)$nn.dist, knn(unname(as.matrix(degrees)), k = 2)$nn.dist, ignore_attr = TRUE)
+})
