@@ -160,7 +160,7 @@ gp_fit.formula <- function(x, data = NULL, trend = ~ 1, kernel = "auto", varianc
   fit <- gp_of(inputs, named_responses(found$left, x[[2]]), columns, settings, inputs$weights, match.call())
   if (identical(x, placed$formula)) return(fit)
   fit$formula <- placed$formula
-  fit$variables <- setdiff(fit$variables, all.vars(x[[2]]))
+  fit$variables <- structure(setdiff(fit$variables, all.vars(x[[2]])), kinds = attr(fit$variables, "kinds"))
   if (!deparse1(x[[3]]) %in% names(found$beside)) fit$model[deparse1(x[[3]])] <- NULL
   fit
 }
