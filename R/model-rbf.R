@@ -115,6 +115,11 @@ rbf_of <- function(inputs, y, kernel, degree, lambda, weights, control, call) {
                  coefficients = raw_coefficients(basis, found$b, colnames(inputs$x) %or% inputs$names),
                  edf = edf, gcv = curve$table, criterion = curve$least, convergence = found$convergence)
   all <- rbf_values(fit, x)
+  missed <- max(abs(y - all)[(weights %or% rep(1, nrow(y))) > 0, ])
+  if (lambda == 0 && missed > 1e-3 * max(diff(apply(used$y, 2, range)), 1e-5 * abs(used$y))) {
+    warn("approximate", "the interpolation misses its ", counted(n, "point"), " by up to ", format(missed, digits = 2),
+         ", since some lie too close together for double precision: lambda > 0 smooths them")
+  }
   fit[c("fitted.values", "residuals")] <- lapply(list(all, y - all), as_response, y, inputs$x)
   fit
 }

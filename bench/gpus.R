@@ -45,7 +45,7 @@ b <- stats::rnorm(n)
 K <- exp(-sqdist(Vi(x), Vj(x)))
 cluster <- parallel::makePSOCKcluster(2, useXDR = FALSE)
 half <- counts[1] / 2
-parallel::clusterApply(cluster, 0:1, function(k, half) {
+set_up <- parallel::clusterApply(cluster, 0:1, function(k, half) {
   Sys.setenv(CUDA_VISIBLE_DEVICES = paste(k * half + seq_len(half) - 1, collapse = ","))
   options(kernweave.device = "all")
 }, half)

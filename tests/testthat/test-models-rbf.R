@@ -190,6 +190,11 @@ test_that("what has no one solution is refused by class, and says what would do"
   expect_error(rbf_interpolate(places, heights, lambda = "cv"), class = "kernweave_error_value")
   expect_error(rbf_interpolate(places, factor(heights)), class = "kernweave_error_input")
   expect_error(rbf_interpolate(places, c(NA, heights[-1])), class = "kernweave_error_data")
+  expect_silent(rbf_interpolate(places, rep(5, 200)))
+  set.seed(500)
+  close <- stats::runif(500)
+  expect_warning(rbf_interpolate(close, sin(20 * close) + stats::rnorm(500)), "misses its 500 points by up to",
+                 class = "kernweave_warning_approximate")
   expect_warning(rbf_interpolate(places, heights, lambda = "gcv"), class = "kernweave_warning_boundary")
 })
 
