@@ -231,7 +231,7 @@ shares_variance <- function(fit) {
 }
 
 # Returns the degrees of freedom of tests of the trend: as in lm() for a linear model, otherwise Inf.
-trend_freedom <- function(fit) if (fit$method == "REML") linear_freedom(fit) else Inf
+trend_freedom <- function(fit) if (identical(fit$method, "REML")) linear_freedom(fit) else Inf
 
 # Returns the residual degrees of freedom of a linear model with an estimated variance; Inf for other models.
 linear_freedom <- function(fit) {
