@@ -200,7 +200,7 @@ compared_fits <- function(fits, at, values, test, R, seed) {
   tested <- if (test == "boot") by_bootstrap(fits[[by[1]]], fits[[by[2]]], found$ratio, R, seed)
             else by_theory(fits[[by[1]]], fits[[by[2]]], found, diff(df[by]), seed)
   if (!is.null(tested$note)) tested$note <- paste0(label, ": ", tested$note)
-  replace(out, intersect(names(tested), names(out)), tested[names(tested) %in% names(out)])
+  replace(out, names(tested), tested)
 }
 
 # The likelihood ratio and its standard error. Iterative likelihoods of both fits use the same probes and landmarks.
